@@ -1,0 +1,198 @@
+"""What a host may ask of a session, and the outcomes.
+
+Commands are imperative. Every accepted input has exactly one outcome (R3); what is refused raises `Refused` and changes nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Generic, Literal, TypeVar
+
+from sapwood.events.asking import Ask
+from sapwood.events.base import Json, Wire
+from sapwood.events.content import ImageContent, TextContent, UserBlock
+from sapwood.events.entries import Replacement
+from sapwood.events.ids import EntryId, SessionId
+from sapwood.events.messages import AssistantMessage
+from sapwood.events.models import Model
+
+T = TypeVar("T", covariant=True)
+
+
+class Delivered(Wire, frozen=True, kw_only=True, tag_field="outcome", tag="delivered"):
+    """The input is in the log under `entry_id`, and the run that took it up has settled."""
+
+    entry_id: EntryId
+    answer: AssistantMessage | None = None
+    """The last answer of the run, a failed one too (look at its `stop_reason`); None if it was interrupted before there was one."""
+    turns: int = 0
+    """Turns that ended in the run."""
+    aborted: bool = False
+
+
+class Returned(Wire, frozen=True, kw_only=True, tag_field="outcome", tag="returned"):
+    """The input is not in the log and is handed back whole."""
+
+    text: str
+    images: tuple[ImageContent, ...] = ()
+
+
+class Withdrawn(Wire, frozen=True, kw_only=True, tag_field="outcome", tag="cancelled"):
+    """The host took the input back before it was delivered."""
+
+    text: str
+    images: tuple[ImageContent, ...] = ()
+
+
+class Failed(Wire, frozen=True, kw_only=True, tag_field="outcome", tag="failed"):
+    """The input is not in the log, and why. It is handed back whole."""
+
+    reason: str
+    text: str
+    images: tuple[ImageContent, ...] = ()
+
+
+InputOutcome = Delivered | Returned | Withdrawn | Failed
+"""Exactly one of these comes of each accepted input (R3)."""
+
+
+class Command(
+    Ask[T],
+    Generic[T],
+    frozen=True,
+    kw_only=True,
+    omit_defaults=True,
+    rename="camel",
+    forbid_unknown_fields=True,
+    tag_field="type",
+):
+    """Base of what a host may ask."""
+
+
+class Input(Wire, frozen=True, kw_only=True):
+    """Something that a person, or a host in a person's name, says to the model."""
+
+    entry_id: EntryId
+    """The id that its entry will have: picked when it is submitted, so that the log itself tells whether it was delivered."""
+    text: str
+    images: tuple[ImageContent, ...] = ()
+    timestamp: int
+
+    @property
+    def content(self) -> tuple[UserBlock, ...] | str:
+        """As a user message holds it: plain text alone, or blocks when there are images."""
+        return (TextContent(text=self.text), *self.images) if self.images else self.text
+
+
+class Prompt(Command[None], frozen=True, kw_only=True, tag="prompt"):
+    """Starts a run with this input. Refused while a run, a compaction or a navigation is on (R6)."""
+
+    input: Input
+
+
+class Steer(Command[None], frozen=True, kw_only=True, tag="steer"):
+    """Enters after the current turn's tools (R3)."""
+
+    input: Input
+
+
+class FollowUp(Command[None], frozen=True, kw_only=True, tag="follow_up"):
+    """Enters when the run would end (R3)."""
+
+    input: Input
+
+
+class Withdraw(Command[bool], frozen=True, kw_only=True, tag="withdraw"):
+    """Takes an accepted input back; False if it is delivered already."""
+
+    entry_id: EntryId
+
+
+class Abort(Command[None], frozen=True, kw_only=True, tag="abort"):
+    """Ends whatever is under way, and returns when it has settled (R4)."""
+
+
+class Compact(Command[EntryId], frozen=True, kw_only=True, tag="compact"):
+    """Summarises the past now (C15); the reply is the compaction's entry."""
+
+    instructions: str | None = None
+
+
+class Navigate(Command[EntryId | None], frozen=True, kw_only=True, tag="navigate"):
+    """Moves to another place in the tree (N1); the reply is the new leaf."""
+
+    target: EntryId | None
+    summarize: bool = False
+    instructions: str | None = None
+    replace_instructions: bool = False
+    label: str | None = None
+    answer: str | None = None
+
+
+class Fork(Command[SessionId], frozen=True, kw_only=True, tag="fork"):
+    """Copies a path, or the whole tree, to a new session (S15)."""
+
+    entry_id: EntryId | None
+    whole_tree: bool = False
+
+
+class SetModel(Command[None], frozen=True, kw_only=True, tag="set_model"):
+    model: Model
+
+
+class SetThinkingLevel(Command[None], frozen=True, kw_only=True, tag="set_thinking_level"):
+    level: str
+
+
+class SetTools(Command[None], frozen=True, kw_only=True, tag="set_tools"):
+    names: tuple[str, ...]
+
+
+class Edit(Command[EntryId], frozen=True, kw_only=True, tag="edit"):
+    """Hides an entry from the model (None) or gives it other content (P3)."""
+
+    target: EntryId
+    replacement: Replacement | None
+
+
+class SetLabel(Command[EntryId], frozen=True, kw_only=True, tag="label"):
+    """Marks an entry; None takes the mark off."""
+
+    target: EntryId
+    label: str | None
+
+
+class AppendCustom(Command[EntryId], frozen=True, kw_only=True, tag="append_custom"):
+    """Keeps state of an extension in the log; the model does not see it."""
+
+    custom_type: str
+    data: Json = None
+
+
+AnyCommand = (
+    Prompt
+    | Steer
+    | FollowUp
+    | Withdraw
+    | Abort
+    | Compact
+    | Navigate
+    | Fork
+    | SetModel
+    | SetThinkingLevel
+    | SetTools
+    | Edit
+    | SetLabel
+    | AppendCustom
+)
+
+SessionState = Literal["idle", "run", "compaction", "navigation"]
+"""Who may change the tree right now; `idle` for nobody."""
+
+
+class Snapshot(Wire, frozen=True, kw_only=True):
+    """What a reader that was lost has to know to follow again."""
+
+    state: SessionState
+    leaf: EntryId | None
+    entries: int
+    """How many entries are committed; each can be read from the session."""

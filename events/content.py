@@ -1,0 +1,49 @@
+"""The blocks that messages are made of."""
+
+from __future__ import annotations
+
+from sapwood.events.base import Json, Wire
+from sapwood.events.ids import ToolCallId
+
+
+class TextContent(Wire, frozen=True, kw_only=True, tag_field="type", tag="text"):
+    text: str
+    text_signature: str | None = None
+
+
+class ImageContent(Wire, frozen=True, kw_only=True, tag_field="type", tag="image"):
+    data: str
+    """Base64 of the image's bytes."""
+    mime_type: str
+
+
+class ThinkingContent(Wire, frozen=True, kw_only=True, tag_field="type", tag="thinking"):
+    thinking: str
+    thinking_signature: str | None = None
+    """Opaque to us; it goes back byte for byte with its text, or neither goes (P5)."""
+    redacted: bool | None = None
+
+
+class ToolCall(Wire, frozen=True, kw_only=True, tag_field="type", tag="toolCall"):
+    id: ToolCallId
+    name: str
+    arguments: dict[str, Json]
+    thought_signature: str | None = None
+    namespace: str | None = None
+    arguments_error: str | None = None
+    """Set when what the model sent as arguments was no JSON object; `arguments` is then empty."""
+
+
+UserBlock = TextContent | ImageContent
+AssistantBlock = TextContent | ThinkingContent | ToolCall
+ContentBlock = TextContent | ImageContent | ThinkingContent | ToolCall
+
+UserContent = str | tuple[UserBlock, ...]
+AssistantContent = tuple[AssistantBlock, ...]
+
+
+def text_of(content: str | tuple[ContentBlock, ...]) -> str:
+    """All text of some content, blocks joined with nothing between. Images, thinking and calls say nothing here."""
+    if isinstance(content, str):
+        return content
+    return "".join(block.text for block in content if isinstance(block, TextContent))

@@ -1,0 +1,60 @@
+"""What the model sees, entry by entry, and how full it is."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from sapwood.events.base import Number, Wire
+from sapwood.events.ids import EntryId
+from sapwood.events.messages import Message
+
+Unsent = Literal["aborted", "failed", "result_of_unsent_call", "excluded", "empty"]
+"""Why a selected message does not go out (P5)."""
+Absent = Literal["compacted", "hidden", "silent"]
+"""Why an entry of the path gives no message: summarised away, hidden by an edit, or of a kind that says nothing to the model."""
+
+
+class ContextItem(Wire, frozen=True, kw_only=True):
+    """One message of the selection (P1 to P3)."""
+
+    entry_id: EntryId
+    """The entry that it comes from; two messages may share one (a compaction gives prompt and summary)."""
+    message: Message
+    tokens: int
+    """By the counter in use."""
+    unsent: Unsent | None = None
+    """None: it goes out."""
+
+
+class Context(Wire, frozen=True, kw_only=True):
+    """The selection of one path, oldest first."""
+
+    leaf: EntryId | None
+    items: tuple[ContextItem, ...]
+    absent: dict[EntryId, Absent]
+    """Entries of the path that give no message, and why."""
+    thinking_level: str
+    """`off` unless the path says otherwise."""
+    model: tuple[str, str] | None
+    """Provider and id that the path was last on."""
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The selected messages alone."""
+        return tuple(item.message for item in self.items)
+
+
+class ContextUsage(Wire, frozen=True, kw_only=True):
+    """How full the window is (T5). `str()` gives `41.2%/200000`, or `?/200000` while nobody can know."""
+
+    tokens: int | None
+    window: int
+
+    @property
+    def percent(self) -> Number | None:
+        """Of the window; None while the tokens are unknown."""
+        return None if self.tokens is None else self.tokens / self.window * 100
+
+    def __str__(self) -> str:
+        percent = self.percent
+        return f"?/{self.window}" if percent is None else f"{percent:.1f}%/{self.window}"

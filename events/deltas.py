@@ -1,0 +1,78 @@
+"""Pieces of an answer as it streams, and how neighbouring pieces become one."""
+
+from __future__ import annotations
+
+from sapwood.events.base import Wire
+from sapwood.events.content import ToolCall
+from sapwood.events.ids import ToolCallId
+
+
+class TextStart(Wire, frozen=True, kw_only=True, tag_field="type", tag="text_start"):
+    content_index: int
+
+
+class TextDelta(Wire, frozen=True, kw_only=True, tag_field="type", tag="text_delta"):
+    content_index: int
+    delta: str
+
+
+class TextEnd(Wire, frozen=True, kw_only=True, tag_field="type", tag="text_end"):
+    content_index: int
+    content: str
+
+
+class ThinkingStart(Wire, frozen=True, kw_only=True, tag_field="type", tag="thinking_start"):
+    content_index: int
+
+
+class ThinkingDelta(Wire, frozen=True, kw_only=True, tag_field="type", tag="thinking_delta"):
+    content_index: int
+    delta: str
+
+
+class ThinkingEnd(Wire, frozen=True, kw_only=True, tag_field="type", tag="thinking_end"):
+    content_index: int
+    content: str
+
+
+class ToolCallStart(Wire, frozen=True, kw_only=True, tag_field="type", tag="toolcall_start"):
+    content_index: int
+    id: ToolCallId
+    tool_name: str
+
+
+class ToolCallDelta(Wire, frozen=True, kw_only=True, tag_field="type", tag="toolcall_delta"):
+    content_index: int
+    delta: str
+
+
+class ToolCallEnd(Wire, frozen=True, kw_only=True, tag_field="type", tag="toolcall_end"):
+    content_index: int
+    tool_call: ToolCall
+
+
+Delta = (
+    TextStart
+    | TextDelta
+    | TextEnd
+    | ThinkingStart
+    | ThinkingDelta
+    | ThinkingEnd
+    | ToolCallStart
+    | ToolCallDelta
+    | ToolCallEnd
+)
+"""A piece of an answer as it streams. The end message is the authority (M2)."""
+
+
+def joined(first: Delta, second: Delta) -> Delta | None:
+    """One piece for two neighbouring ones of the same block; None if they are not that."""
+    match first, second:
+        case TextDelta(content_index=i, delta=x), TextDelta(content_index=j, delta=y) if i == j:
+            return TextDelta(content_index=i, delta=x + y)
+        case ThinkingDelta(content_index=i, delta=x), ThinkingDelta(content_index=j, delta=y) if i == j:
+            return ThinkingDelta(content_index=i, delta=x + y)
+        case ToolCallDelta(content_index=i, delta=x), ToolCallDelta(content_index=j, delta=y) if i == j:
+            return ToolCallDelta(content_index=i, delta=x + y)
+        case _:
+            return None

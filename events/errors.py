@@ -1,0 +1,141 @@
+"""What the runtime refuses or cannot do, told apart by whose doing it is.
+
+1. Every error that Sapwood raises on purpose is a `SapwoodError`; anything else that escapes is a fault of ours or of foreign code.
+2. An error carries its facts as attributes and writes its own sentence.
+3. The blame: `Refused` (the asker), `StaleLeaf` (a race), `StoreError` (the disk or the file), `ProviderError` (the world),
+   `SessionClosed` (you, too late).
+"""
+
+from __future__ import annotations
+
+import errno as errno_names
+from typing import Literal
+
+RefusalReason = Literal[
+    "busy",
+    "unknown-entry",
+    "duplicate-entry",
+    "bad-input",
+    "read-only",
+    "no-model",
+    "already-compacted",
+    "nothing-to-do",
+]
+
+
+class SapwoodError(Exception):
+    """Base of every error that the runtime raises on purpose. Not raised itself."""
+
+
+class Refused(SapwoodError):
+    """The asker asked for what cannot be had now, and nothing was changed. Not a race (`StaleLeaf`) and not the disk (`StoreError`)."""
+
+    def __init__(self, reason: RefusalReason, message: str) -> None:
+        super().__init__(message)
+        self.reason: RefusalReason = reason
+
+
+class StaleLeaf(SapwoodError):
+    """The tree moved between the question and the append; nothing was written (S6). Ask again from the present leaf."""
+
+    def __init__(self, expected: str | None, actual: str | None) -> None:
+        super().__init__(
+            f"the leaf is {actual or 'the root'}, not {expected or 'the root'}: read the tree again and retry"
+        )
+        self.expected = expected
+        self.actual = actual
+
+
+class StoreError(SapwoodError):
+    """The file or the disk. Base of the store's errors; the session stays readable."""
+
+
+class NotASession(StoreError):
+    """The file has no session header. It was not touched."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"not a session file: {path} (its first line is no session header); it was left as it is")
+        self.path = path
+
+
+class NewerVersion(StoreError):
+    """The file was written by a later format; it is readable, and refuses to be written (S2)."""
+
+    def __init__(self, path: str, version: int, known: int) -> None:
+        super().__init__(
+            f"{path} has format version {version}; this release writes up to {known}, so it is open for reading only"
+        )
+        self.path = path
+        self.version = version
+
+
+class CannotWrite(StoreError):
+    """A system call on the session's file failed; nothing of the append is in the file or in memory."""
+
+    def __init__(self, path: str, cause: OSError) -> None:
+        name = errno_names.errorcode.get(cause.errno or 0, "EIO")
+        super().__init__(f"cannot write {path}: {name} ({cause.strerror or cause}); nothing of this append was kept")
+        self.path = path
+        self.errno = cause.errno
+
+
+class CannotOpen(StoreError):
+    """A system call failed while a session was opened; no session id was told to anyone."""
+
+    def __init__(self, path: str, cause: OSError) -> None:
+        name = errno_names.errorcode.get(cause.errno or 0, "EIO")
+        super().__init__(f"cannot open {path}: {name} ({cause.strerror or cause})")
+        self.path = path
+        self.errno = cause.errno
+
+
+class StoreClosed(StoreError):
+    """The store was closed before this call."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"{path} is closed: open it again to read or write")
+        self.path = path
+
+
+class NotAnEntry(SapwoodError):
+    """A line whose envelope (type, id, parentId) cannot be read. Its bytes stay where they are."""
+
+    def __init__(self, why: str, line: bytes) -> None:
+        super().__init__(f"not an entry ({why}): {line[:80]!r}")
+        self.why = why
+        self.line = line
+
+
+class Unencodable(SapwoodError):
+    """A value that JSON in UTF-8 cannot carry (a lone surrogate, a number that is no JSON number)."""
+
+    def __init__(self, what: str, cause: Exception) -> None:
+        super().__init__(f"{what} cannot be written as JSON: {cause}")
+        self.what = what
+
+
+class ProviderError(SapwoodError):
+    """The model's provider, or the way to it. `retryable` says whether asking again may help (M4)."""
+
+    def __init__(self, message: str, *, retryable: bool = False) -> None:
+        super().__init__(message)
+        self.retryable = retryable
+
+
+class SessionClosed(SapwoodError):
+    """The session was closed before this call, or while it waited."""
+
+    def __init__(self) -> None:
+        super().__init__("this session is closed: open it again")
+
+
+class InvalidSessionId(Refused):
+    """A custom session id that breaks the rule (S11); the text is Pi's."""
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(
+            "bad-input",
+            "Session id must be non-empty, contain only alphanumeric characters, '-', '_', and '.', "
+            "and start and end with an alphanumeric character",
+        )
+        self.session_id = session_id

@@ -1,0 +1,175 @@
+"""Messages: what was said, by whom, and what it cost."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from sapwood.events.base import Json, Number, Wire
+from sapwood.events.content import AssistantBlock, TextContent, UserBlock, UserContent
+from sapwood.events.ids import EntryId, ToolCallId
+
+StopReason = Literal["pending", "stop", "length", "toolUse", "error", "aborted", "deferred"]
+FAILED: frozenset[StopReason] = frozenset({"error", "aborted"})
+"""Answers that are kept in the log and never sent again (P5)."""
+
+
+class Cost(Wire, frozen=True, kw_only=True):
+    """In the currency of the price list (US dollars for the catalogue's prices)."""
+
+    input: Number
+    output: Number
+    cache_read: Number
+    cache_write: Number
+    total: Number
+    total_from_provider: bool | None = None
+
+
+class Usage(Wire, frozen=True, kw_only=True):
+    """Tokens, as the provider reported them."""
+
+    input: int
+    output: int
+    cache_read: int
+    cache_write: int
+    cache_write_1h: int | None = None
+    reasoning: int | None = None
+    total_tokens: int | None = None
+    """Files of 2025 lack it."""
+    cost: Cost | None = None
+    """None when no price is known: never zero for that (M8)."""
+
+
+class ToolDefinition(Wire, frozen=True, kw_only=True):
+    name: str
+    description: str
+    parameters: Json
+    constrained_sampling: Json = None
+
+
+class ToolReference(Wire, frozen=True, kw_only=True):
+    name: str
+
+
+class SystemMessage(Wire, frozen=True, kw_only=True, tag_field="role", tag="system"):
+    """A change to the prompt and the tools; replaying all of a path gives the present ones (P7)."""
+
+    content: str | tuple[TextContent, ...]
+    sections: dict[str, str | None] | None = None
+    tools_added: tuple[ToolDefinition, ...] | None = None
+    tools_removed: tuple[ToolReference, ...] | None = None
+    timestamp: int
+
+
+class UserMessage(Wire, frozen=True, kw_only=True, tag_field="role", tag="user"):
+    content: UserContent
+    timestamp: int
+
+
+class DeferredAnswer(Wire, frozen=True, kw_only=True):
+    provider: str
+    model_id: str
+    api: str
+    id: str
+    expires_at: Number | None = None
+    poll_after_ms: Number | None = None
+    data: Json = None
+
+
+class AssistantMessage(Wire, frozen=True, kw_only=True, tag_field="role", tag="assistant"):
+    content: tuple[AssistantBlock, ...]
+    api: str
+    provider: str
+    model: str
+    response_model: str | None = None
+    response_id: str | None = None
+    provider_thinking_level: str | None = None
+    thinking_level: str | None = None
+    diagnostics: Json = None
+    usage: Usage
+    stop_reason: StopReason
+    deferred: DeferredAnswer | None = None
+    error_message: str | None = None
+    raw_stop_reason: str | None = None
+    end_turn: bool | None = None
+    timestamp: int
+    """Unix milliseconds when the request started."""
+    duration_ms: Number | None = None
+
+
+class ToolResultMessage(Wire, frozen=True, kw_only=True, tag_field="role", tag="toolResult"):
+    tool_call_id: ToolCallId
+    tool_name: str
+    content: tuple[UserBlock, ...]
+    details: Json = None
+    usage: Usage | None = None
+    nested_calls: Json = None
+    is_error: bool
+    useless: bool | None = None
+    """The tool's own word that nobody will need this again (R2, N4)."""
+    timestamp: int
+    duration_ms: Number | None = None
+
+
+class BashExecutionMessage(Wire, frozen=True, kw_only=True, tag_field="role", tag="bashExecution"):
+    """A command that the person ran, not the model."""
+
+    command: str
+    output: str
+    exit_code: int | None = None
+    cancelled: bool
+    truncated: bool
+    full_output_path: str | None = None
+    exclude_from_context: bool | None = None
+    timestamp: int
+
+
+class CustomMessage(Wire, frozen=True, kw_only=True, tag_field="role", tag="custom"):
+    """An extension's message: the model reads it as a user's."""
+
+    custom_type: str
+    content: UserContent
+    display: bool
+    details: Json = None
+    timestamp: int
+
+
+class BranchSummaryMessage(Wire, frozen=True, kw_only=True, tag_field="role", tag="branchSummary"):
+    """Derived from a branch_summary entry; never stored as a message."""
+
+    summary: str
+    from_id: EntryId | Literal["root"] | None
+    timestamp: int
+
+
+class CompactionSummaryMessage(Wire, frozen=True, kw_only=True, tag_field="role", tag="compactionSummary"):
+    """Derived from a compaction entry; never stored as a message."""
+
+    summary: str
+    tokens_before: int
+    timestamp: int
+
+
+StoredMessage = (
+    SystemMessage | UserMessage | AssistantMessage | ToolResultMessage | BashExecutionMessage | CustomMessage
+)
+"""What a `message` entry may hold."""
+
+Message = (
+    SystemMessage
+    | UserMessage
+    | AssistantMessage
+    | ToolResultMessage
+    | BashExecutionMessage
+    | CustomMessage
+    | BranchSummaryMessage
+    | CompactionSummaryMessage
+)
+"""What a projection may hold."""
+
+NO_USAGE = Usage(input=0, output=0, cache_read=0, cache_write=0)
+"""For an attempt that ended before anything was billed."""
+
+
+def role_of(message: Message) -> str:
+    """The message's tag on the wire."""
+    return str(message.__struct_config__.tag)

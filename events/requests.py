@@ -1,0 +1,97 @@
+"""What actors ask of each other. The commands of a host are in `commands.py`."""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol
+
+from msgspec import UNSET, UnsetType
+
+from sapwood.events.asking import Ask
+from sapwood.events.base import Wire
+from sapwood.events.commands import Input, SessionState
+from sapwood.events.context import Context, ContextUsage
+from sapwood.events.entries import Entry
+from sapwood.events.ids import EntryId
+from sapwood.events.messages import AssistantMessage, Message
+from sapwood.events.models import Model
+from sapwood.events.runtime import Purpose
+
+CallId = str
+"""Names one model call within a session."""
+
+
+class Appended(Wire, frozen=True, kw_only=True):
+    """The entries are in the log, in this order, under these ids."""
+
+    entry_ids: tuple[EntryId, ...]
+    leaf: EntryId | None
+
+
+class Append(Ask[Appended], frozen=True, kw_only=True):
+    """Append these entries as one write (S3). Idempotent: the same ids with the same content are "already done".
+
+    The log sets each `parent_id`: the first hangs under the leaf, each next one under the one before. Refuses with `StaleLeaf` if
+    the leaf is no longer `expected_leaf` and more than bookkeeping came since (S6), and with `Refused` if an id is taken by another entry.
+    """
+
+    entries: tuple[Entry, ...]
+    expected_leaf: EntryId | UnsetType | None = UNSET
+    """UNSET: wherever the leaf is."""
+
+
+class Project(Ask[Context], frozen=True, kw_only=True):
+    """What the model sees at the leaf."""
+
+
+class Measure(Ask[ContextUsage], frozen=True, kw_only=True):
+    """How full the model's window is."""
+
+    model: Model
+
+
+Holder = SessionState
+Newcomer = Literal["prompt", "queued", "compaction", "navigation"]
+"""Who asks for the tree; `queued` is a steer or a follow-up."""
+
+
+class Lease(Protocol):
+    """The right to change the tree. Bound to the operation that asked for it; releasing it twice does nothing."""
+
+    def release(self) -> None:
+        """Give it back; a plain call, so that it works while the operation is being cancelled."""
+        ...
+
+
+class Acquire(Ask[Lease], frozen=True, kw_only=True):
+    """The right to change the tree, or `Refused` with the words of the table."""
+
+    newcomer: Newcomer
+
+
+class Accept(Ask[None], frozen=True, kw_only=True):
+    """An input is accepted: from now on it has exactly one outcome (R3)."""
+
+    input: Input
+
+
+class Resolve(Ask[None], frozen=True, kw_only=True):
+    """The run that took up this input is over: it has its outcome after this, whatever became of the news of it."""
+
+    entry_id: EntryId
+
+
+class Generate(Ask[AssistantMessage], frozen=True, kw_only=True):
+    """One attempt at one model call. The reply is always a message: a failure is one whose `stop_reason` says so."""
+
+    call_id: CallId
+    model: Model
+    purpose: Purpose
+    messages: tuple[Message, ...]
+    """The selection; what may not go out is left out, and tool calls are paired, on the way (P4, P5)."""
+    thinking_level: str = "off"
+
+
+class StopCall(Ask[bool], frozen=True, kw_only=True):
+    """Ends a model call, or one that is about to come; its asker gets what came until now as an aborted message. False: not yet there."""
+
+    call_id: CallId
