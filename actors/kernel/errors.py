@@ -1,0 +1,79 @@
+"""What the kernel raises on purpose, told apart by whose doing it is.
+
+1. Each carries its facts and writes its own sentence; the cause, where there is one, is its `__cause__`.
+2. The blame: the actor (`ActorCrashed`, `ActorFailed`), its operation (`OperationCrashed`, `OperationCancelled`), you, too
+   late (`Closed`), or the wiring (`WouldDeadlock`, `UndeclaredAsk`).
+"""
+
+from __future__ import annotations
+
+from sapwood.events.errors import SapwoodError
+
+
+class ActorCrashed(SapwoodError):
+    """The actor crashed before it answered; a new one takes its place. Asking again may help (`insist`). Not `OperationCrashed`,
+    which the actor survives.
+    """
+
+    def __init__(self, actor: str, message: str, *, dropped: bool = False) -> None:
+        super().__init__(
+            f"{actor} never got {message}: a tap dropped it"
+            if dropped
+            else f"{actor} crashed while it handled {message}"
+        )
+        self.actor = actor
+        self.message = message
+        """The type name of the message that was in hand, or `its factory`; not always the one that you asked."""
+        self.dropped = dropped
+
+
+class ActorFailed(SapwoodError):
+    """The actor crashed beyond its restart limit and stays dead. Asking again cannot help."""
+
+    def __init__(self, actor: str) -> None:
+        super().__init__(f"{actor} crashed too often and stays down")
+        self.actor = actor
+
+
+class OperationCrashed(SapwoodError):
+    """An operation raised something that is no typed refusal; its actor lives on."""
+
+    def __init__(self, actor: str, operation: str) -> None:
+        super().__init__(f"{operation} of {actor} crashed")
+        self.actor = actor
+        self.operation = operation
+
+
+class OperationCancelled(SapwoodError):
+    """An operation was cancelled by someone other than its asker, before it had an outcome."""
+
+    def __init__(self, actor: str, operation: str) -> None:
+        super().__init__(f"{operation} of {actor} was cancelled")
+        self.actor = actor
+        self.operation = operation
+
+
+class Closed(SapwoodError):
+    """The system or the ring was closed before this call, or while it waited."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what} is closed")
+        self.what = what
+
+
+class WouldDeadlock(SapwoodError):
+    """The asked actor has an operation that waits, through a chain of asks, for the asker. Nothing was asked."""
+
+    def __init__(self, asker: str, asked: str) -> None:
+        super().__init__(f"{asker} cannot ask {asked}, which is waiting for it: ask later, or tell")
+        self.asker = asker
+        self.asked = asked
+
+
+class UndeclaredAsk(SapwoodError):
+    """An operation asked an actor that its own actor did not name in `asks`. Nothing was asked."""
+
+    def __init__(self, asker: str, asked: str) -> None:
+        super().__init__(f"{asker} did not declare that it asks {asked}: name it in spawn(asks=...)")
+        self.asker = asker
+        self.asked = asked

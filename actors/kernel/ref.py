@@ -1,0 +1,76 @@
+"""How an actor is reached from outside: tell and ask.
+
+1. `tell` is synchronous and never waits. `ask` waits for the one answer; cancelled, it leaves nothing behind that it owns.
+2. Where an ask would close a circle, or was not declared, it is refused at once and nothing is asked.
+"""
+
+from __future__ import annotations
+
+from contextvars import copy_context
+from typing import TypeVar, cast
+
+from sapwood.actors.kernel.cell import Cell
+from sapwood.actors.kernel.chain import check, innermost
+from sapwood.actors.kernel.commons import Commons
+from sapwood.actors.kernel.errors import ActorCrashed, Closed
+from sapwood.actors.kernel.mailbox import Call, Then
+from sapwood.events.asking import Ask
+from sapwood.events.errors import SapwoodError
+
+T = TypeVar("T")
+
+
+class Ref:
+    """One actor of a system, over all its incarnations. Made by `System.spawn` only."""
+
+    __slots__ = ("_cell", "_commons", "asks", "name")
+
+    def __init__(self, cell: Cell, asks: tuple[Ref, ...], commons: Commons) -> None:
+        self.name = cell.name
+        self.asks = asks
+        """The actors that its operations may ask."""
+        self._cell = cell
+        self._commons = commons
+
+    def __repr__(self) -> str:
+        return f"<Ref {self._commons.name}/{self.name}>"
+
+    def tell(self, message: object) -> None:
+        """Put a message into the mailbox. A failed actor is told in vain. Raises Closed once the system was left."""
+        if self._commons.phase == "closed":
+            raise Closed(self._commons.name)
+        self._cell.tell(message)
+
+    def ask_soon(self, message: Ask[object], then: Then) -> None:
+        """Put a question without waiting: `then` is called once, with None for a reply or with the error that `ask` would raise.
+
+        It is nobody's question: it is not cancelled with whoever puts it, and cannot close a circle. `then` must not raise.
+        """
+        call = Call(None, copy_context(), then)
+        try:
+            self._cell.ask(message, call)
+        except SapwoodError as error:
+            call.refuse(error)
+
+    async def ask(self, message: Ask[T]) -> T:
+        """Put a question and wait for its answer.
+
+        Raises what the actor refuses with, and ActorCrashed, ActorFailed, OperationCrashed, OperationCancelled, Closed,
+        WouldDeadlock, UndeclaredAsk. Cancelled before the message was handled, the message is withdrawn; cancelled later, the
+        operation that works on it is cancelled too if it belongs to the asker, which then waits for it up to the grace.
+        """
+        link = innermost()
+        check(link, self._cell)
+        call = Call(link, copy_context())
+        self._cell.ask(message, call)
+        return cast("T", await call.answer())
+
+
+async def insist(ref: Ref, message: Ask[T]) -> T:
+    """Ask, and once more if that very actor crashed before it answered. Only for what may be done twice."""
+    try:
+        return await ref.ask(message)
+    except ActorCrashed as crash:
+        if crash.actor != ref.name:
+            raise
+    return await ref.ask(message)
