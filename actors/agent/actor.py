@@ -1,0 +1,139 @@
+"""The shell of the agent: take the tree, do what the reducer says, give the tree back, say so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import assert_never
+
+import attrs
+import trio
+
+from sapwood.actors.agent.run import (
+    IDLE,
+    Answered,
+    CallModel,
+    Done,
+    End,
+    Happened,
+    Record,
+    Recorded,
+    Started,
+    Tell,
+    next_step,
+)
+from sapwood.actors.environment import Environment
+from sapwood.actors.kernel import Actor, Ref, Reply, Start, insist
+from sapwood.actors.session_log.view import View
+from sapwood.events.commands import Abort, Input, Prompt
+from sapwood.events.entries import MessageEntry
+from sapwood.events.ids import new_entry_id
+from sapwood.events.messages import AssistantMessage
+from sapwood.events.models import Model
+from sapwood.events.requests import Accept, Acquire, Append, CallId, Generate, Project, StopCall
+from sapwood.events.runtime import AgentSettled, Diagnostic, Event
+
+
+@attrs.frozen(kw_only=True)
+class Desk:
+    """Whom the agent may ask, and what it works with."""
+
+    exclusion: Ref
+    inbox: Ref
+    session_log: Ref
+    projection: Ref
+    model_actor: Ref
+    view: View
+    environment: Environment
+    publish: Callable[[Event], int]
+    model: Model
+
+
+class Agent(Actor[Prompt | Abort]):
+    """Owns the run. Asked for prompts and aborts; announces everything that a run does."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._call: CallId | None = None
+        self._settled: trio.Event | None = None
+
+    def handle(self, message: Prompt | Abort) -> Reply | Start:
+        match message:
+            case Prompt(input=taken):
+                if taken.entry_id in self._desk.view.tree:
+                    return Reply()  # asked again after a crash: it was delivered, and its run is over
+                return Start(lambda: self._run(taken), name=f"run {taken.entry_id}", owner="actor")
+            case Abort():
+                return Start(self._abort, name="abort", owner="actor")
+            case _:
+                assert_never(message)
+
+    async def _run(self, taken: Input) -> None:
+        lease = await self._desk.exclusion.ask(Acquire(newcomer="prompt"))
+        settled = self._settled = trio.Event()
+        self._call = _call_id(taken, 0)
+        aborted = True
+        try:
+            await insist(self._desk.inbox, Accept(input=taken))
+            aborted = await self._turns(taken)
+        except Exception as error:
+            self._desk.publish(Diagnostic(code="run_failed", message=str(error)))
+            raise
+        finally:
+            lease.release()
+            self._call = None
+            self._desk.publish(AgentSettled(aborted=aborted))
+            settled.set()
+
+    async def _turns(self, taken: Input) -> bool:
+        state = IDLE
+        happened: Happened = Started(taken)
+        while True:
+            state, do = next_step(state, happened)
+            match do:
+                case Tell(event):
+                    self._desk.publish(event)
+                    happened = Done()
+                case Record():
+                    happened = await self._record(do)
+                case CallModel(turn_index):
+                    happened = Answered(await self._answer(taken, turn_index))
+                case End(aborted):
+                    return aborted
+                case _:
+                    assert_never(do)
+
+    async def _record(self, do: Record) -> Happened:
+        desk = self._desk
+        entry_id = do.entry_id or new_entry_id(desk.environment.random, desk.view.tree)
+        entry = MessageEntry(id=entry_id, parent_id=None, timestamp=desk.environment.timestamp(), message=do.message)
+        # wherever the leaf is: the lease keeps it on this branch, and what came since belongs before this message
+        await insist(desk.session_log, Append(entries=(entry,)))
+        return Recorded(do.message, entry_id)
+
+    async def _answer(self, taken: Input, turn_index: int) -> AssistantMessage:
+        desk = self._desk
+        self._call = call_id = _call_id(taken, turn_index)
+        context = await insist(desk.projection, Project())
+        return await insist(
+            desk.model_actor,
+            Generate(
+                call_id=call_id,
+                model=desk.model,
+                purpose="turn",
+                messages=context.messages,
+                thinking_level=context.thinking_level,
+            ),
+        )
+
+    async def _abort(self) -> None:
+        settled = self._settled
+        if settled is None or settled.is_set():
+            return
+        if self._call is not None:
+            await self._desk.model_actor.ask(StopCall(call_id=self._call))
+        await settled.wait()
+
+
+def _call_id(taken: Input, turn_index: int) -> CallId:
+    """The call of a turn: known before it is made, so that it can be stopped before it is made."""
+    return f"{taken.entry_id}/{turn_index}"

@@ -1,0 +1,127 @@
+"""What a run does next. No I/O, no clock, no awaits.
+
+1. `next_step(state, happened) -> (state, Do)`: one effect at a time, and then what came of it.
+2. Nothing is told before it is in the log; the model is not called before the input is (S4).
+3. Every run ends: each `Do` is followed by another one or by `End`, and a turn is followed by another one only for a reason in the state.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+import attrs
+
+from sapwood.events.commands import Input
+from sapwood.events.ids import EntryId
+from sapwood.events.messages import AssistantMessage, Message, UserMessage
+from sapwood.events.runtime import AgentEnd, AgentStart, Event, MessageEnd, MessageStart, TurnEnd, TurnStart
+
+
+@attrs.frozen
+class Tell:
+    """Publish this event."""
+
+    event: Event
+
+
+@attrs.frozen
+class Record:
+    """Append this message; under this id, if it has one already."""
+
+    message: UserMessage | AssistantMessage
+    entry_id: EntryId | None = None
+
+
+@attrs.frozen
+class CallModel:
+    """Project, and ask the model for one answer."""
+
+    turn_index: int
+
+
+@attrs.frozen
+class End:
+    """Nothing more is to be done."""
+
+    aborted: bool
+
+
+Do = Tell | Record | CallModel | End
+
+
+@attrs.frozen
+class Started:
+    """The run has the tree, and this is what it is for."""
+
+    input: Input
+
+
+@attrs.frozen
+class Done:
+    """The event is published."""
+
+
+@attrs.frozen
+class Recorded:
+    """The message is in the log."""
+
+    message: UserMessage | AssistantMessage
+    entry_id: EntryId
+
+
+@attrs.frozen
+class Answered:
+    """The model gave an answer, a failed one perhaps."""
+
+    message: AssistantMessage
+
+
+Happened = Started | Done | Recorded | Answered
+
+
+@attrs.frozen
+class RunState:
+    """A run, between two steps."""
+
+    turn_index: int = 0
+    messages: tuple[Message, ...] = ()
+    """What this run put into the log."""
+    todo: tuple[Do, ...] = ()
+
+
+IDLE = RunState()
+
+
+def next_step(state: RunState, happened: Happened) -> tuple[RunState, Do]:
+    """The state after what happened, and the one thing to do now."""
+    match happened:
+        case Started(input=taken):
+            message = UserMessage(content=taken.content, timestamp=taken.timestamp)
+            opening = (Tell(AgentStart()), Tell(TurnStart(turn_index=0)), Tell(MessageStart(message=message)))
+            state = RunState(todo=(*opening, Record(message, taken.entry_id)))
+        case Recorded(message=message, entry_id=entry_id):
+            told = Tell(MessageEnd(message=message, entry_id=entry_id))
+            state = attrs.evolve(state, messages=(*state.messages, message), todo=(told, *_after(state, message)))
+        case Answered(message=answer):
+            state = attrs.evolve(state, todo=(Record(answer),))
+        case Done():
+            pass
+        case _:
+            assert_never(happened)
+    first, *rest = state.todo
+    return attrs.evolve(state, todo=tuple(rest)), first
+
+
+def _after(state: RunState, message: UserMessage | AssistantMessage) -> tuple[Do, ...]:
+    """What follows a message that is in the log."""
+    match message:
+        case UserMessage():
+            return (CallModel(state.turn_index),)
+        case AssistantMessage(stop_reason=reason):
+            return (
+                Tell(TurnEnd(message=message, tool_results=())),
+                Tell(AgentEnd(messages=(*state.messages, message), will_retry=False)),
+                End(aborted=reason == "aborted"),
+            )
+        case _:
+            assert_never(message)

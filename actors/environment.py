@@ -1,0 +1,87 @@
+"""The only way to the clock, to chance, to threads, to the disk and to the network.
+
+1. Nothing in the rooms reads the time, draws a number, enters a thread, opens a socket or touches a file but through this.
+2. So a scenario, a test and a replay see the same world every time: `Environment.scripted(seed)`.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from random import Random
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+import attrs
+import trio
+from sapwood.store.disk import Disk, RealDisk
+
+if TYPE_CHECKING:
+    import httpx
+
+T = TypeVar("T")
+
+EPOCH_MS = 1_767_225_600_000
+"""2026-01-01T00:00:00Z: where scripted time begins, so that files made in tests bear believable dates."""
+
+
+class RunSync(Protocol):
+    """Runs a plain function where it may block."""
+
+    def __call__(self, function: Callable[[], T], /) -> Awaitable[T]: ...
+
+
+async def _in_thread(function: Callable[[], T], /) -> T:
+    return await trio.to_thread.run_sync(function)
+
+
+async def _in_place(function: Callable[[], T], /) -> T:
+    await trio.lowlevel.checkpoint()
+    return function()
+
+
+def _new_http_client() -> httpx.AsyncClient:
+    import httpx  # noqa: PLC0415 - 0.1 s of import that a session without a provider on the network need not pay
+
+    # trust_env: an embedded session reads no environment variable unless asked to (E3)
+    return httpx.AsyncClient(trust_env=False, http2=False)
+
+
+def _wall_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+@attrs.frozen(kw_only=True)
+class Environment:
+    """What the outside world is, for one runtime."""
+
+    now_ms: Callable[[], int] = _wall_ms
+    """Unix milliseconds."""
+    random: Callable[[int], bytes] = os.urandom
+    """n random bytes."""
+    run_sync: RunSync = _in_thread
+    """Where blocking work goes: a thread; in place when time is virtual, since virtual time would jump over a thread."""
+    disk: Disk = attrs.field(factory=RealDisk)
+    http: Callable[[], httpx.AsyncClient] = _new_http_client
+    """Makes a client; one a provider, for the runtime's life."""
+
+    @classmethod
+    def scripted(cls, seed: int = 0, *, disk: Disk | None = None) -> Environment:
+        """The same world every time: ids from `seed`, time from trio's clock (a virtual one in tests), work done in place."""
+        source = Random(seed)  # noqa: S311 - ids that are the same each time are the point
+
+        def now_ms() -> int:
+            return EPOCH_MS + round(trio.current_time() * 1000)
+
+        return cls(now_ms=now_ms, random=source.randbytes, run_sync=_in_place, disk=disk or RealDisk())
+
+    def timestamp(self) -> str:
+        """Now, as entries bear it: ISO 8601, UTC, milliseconds."""
+        return iso(self.now_ms())
+
+
+def iso(ms: int) -> str:
+    """Unix milliseconds as ISO 8601 in UTC with three decimals and a Z, as Pi writes it."""
+    moment = datetime.fromtimestamp(ms // 1000, UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{ms % 1000:03d}Z"

@@ -1,0 +1,34 @@
+"""The shell of the exclusion: read the table, hand out the lease."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from sapwood.actors.exclusion.lease import Cell
+from sapwood.actors.exclusion.table import HOLDS, RUNNING, AbortFirst, At, Busy, Grant, Queue, decide
+from sapwood.actors.kernel import Actor, Refuse, Reply
+from sapwood.events.errors import Refused
+from sapwood.events.requests import Acquire
+
+
+class Exclusion(Actor[Acquire]):
+    """Owns who may change the tree. Asked to acquire; announces nothing."""
+
+    def __init__(self, cell: Cell) -> None:
+        self._cell = cell
+
+    def handle(self, message: Acquire) -> Reply | Refuse:
+        match decide(self._at(), message.newcomer):
+            case Grant():
+                return Reply(self._cell.grant(HOLDS[message.newcomer]))
+            case Busy(words):
+                return Refuse(Refused("busy", words))
+            case AbortFirst() | Queue():
+                # who may abort the holder asks again when it has settled; what is queued needs no lease
+                return Refuse(Refused("busy", RUNNING))
+            case other:
+                assert_never(other)
+
+    def _at(self) -> At:
+        holder = self._cell.holder
+        return "run_compacting" if holder == "run" and self._cell.compacting else holder

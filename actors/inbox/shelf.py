@@ -1,0 +1,109 @@
+"""Handles, and the shelf that they stand on. The shelf outlives the actor: a restart loses no input.
+
+1. A handle gets exactly one outcome, or the one error that kept its input from being accepted.
+2. Whoever waits for it may leave; the input goes its way all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import trio
+
+from sapwood.events.commands import Failed, Input, InputOutcome
+from sapwood.events.errors import SapwoodError
+from sapwood.events.ids import EntryId
+
+
+class Handle:
+    """What a host holds of an input that it submitted."""
+
+    def __init__(self, taken: Input) -> None:
+        self._input = taken
+        self._done = trio.Event()
+        self._outcome: InputOutcome | None = None
+        self._error: SapwoodError | None = None
+
+    @property
+    def entry_id(self) -> EntryId:
+        """The id that the input's entry has, or will have, in the log."""
+        return self._input.entry_id
+
+    @property
+    def input(self) -> Input:
+        return self._input
+
+    @property
+    def outcome_nowait(self) -> InputOutcome | None:
+        """The outcome, or None while there is none."""
+        return self._outcome
+
+    async def outcome(self) -> InputOutcome:
+        """Wait for the one outcome.
+
+        Raises what kept the input from being accepted: `Refused` (somebody else has the tree), `StoreError` (it could not be written),
+        `SessionClosed`. What reached the log is returned, a failed answer too.
+        """
+        await self._done.wait()
+        if self._error is not None:
+            raise self._error
+        if self._outcome is None:
+            raise AssertionError("a handle is done when it has an outcome or an error")
+        return self._outcome
+
+    def _settle(self, outcome: InputOutcome, error: SapwoodError | None = None) -> bool:
+        if self._outcome is not None:
+            return False
+        self._outcome, self._error = outcome, error
+        self._done.set()
+        return True
+
+    def __repr__(self) -> str:
+        return f"<Handle {self.entry_id}: {self._outcome or 'waiting'}>"
+
+
+class Shelf:
+    """The handles that have no outcome yet, oldest first."""
+
+    def __init__(self) -> None:
+        self._handles: dict[EntryId, Handle] = {}
+        self._accepted: set[EntryId] = set()
+
+    def put(self, taken: Input) -> Handle:
+        """A handle for an input that is being submitted."""
+        handle = self._handles[taken.entry_id] = Handle(taken)
+        return handle
+
+    def accept(self, entry_id: EntryId) -> None:
+        """The input is the session's from now on."""
+        self._accepted.add(entry_id)
+
+    def waiting(self) -> Iterator[Handle]:
+        """Handles of accepted inputs without an outcome."""
+        return (handle for handle in tuple(self._handles.values()) if handle.entry_id in self._accepted)
+
+    def get(self, entry_id: EntryId) -> Handle | None:
+        """The handle, if it still waits."""
+        return self._handles.get(entry_id)
+
+    def resolve(self, entry_id: EntryId, outcome: InputOutcome) -> None:
+        """Give a handle its outcome; a second one changes nothing."""
+        handle = self._take(entry_id)
+        if handle is not None:
+            handle._settle(outcome)  # noqa: SLF001 - the shelf and its handles are one thing in two classes
+
+    def fail(self, entry_id: EntryId, error: SapwoodError) -> None:
+        """The input was not taken, and why; it is handed back whole with the error."""
+        handle = self._take(entry_id)
+        if handle is not None:
+            taken = handle.input
+            handle._settle(Failed(reason=str(error), text=taken.text, images=taken.images), error)  # noqa: SLF001 - as above
+
+    def fail_all(self, error: SapwoodError) -> None:
+        """Nothing will come of what still waits."""
+        for entry_id in tuple(self._handles):
+            self.fail(entry_id, error)
+
+    def _take(self, entry_id: EntryId) -> Handle | None:
+        self._accepted.discard(entry_id)
+        return self._handles.pop(entry_id, None)

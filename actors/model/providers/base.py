@@ -1,0 +1,54 @@
+"""The port of a provider: a request value in, pieces of an answer out."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+
+from sapwood.actors.outgoing.rendering import OutgoingMessage
+from sapwood.events.base import Number, Wire
+from sapwood.events.content import AssistantBlock
+from sapwood.events.deltas import Delta
+from sapwood.events.messages import NO_USAGE, StopReason, Usage
+from sapwood.events.models import Model
+from sapwood.events.runtime import Purpose
+
+
+class Request(Wire, frozen=True, kw_only=True):
+    """One request, as any wire can be told it. The messages are paired and of four roles."""
+
+    model: Model
+    purpose: Purpose
+    messages: tuple[OutgoingMessage, ...]
+    thinking_level: str = "off"
+    max_output: int | None = None
+
+
+class Finish(Wire, frozen=True, kw_only=True):
+    """The end of an answer, and the authority on what it was (M2)."""
+
+    stop_reason: StopReason
+    content: tuple[AssistantBlock, ...] | None = None
+    """None: what the pieces add up to."""
+    usage: Usage = NO_USAGE
+    error_message: str | None = None
+    response_model: str | None = None
+    response_id: str | None = None
+    duration_ms: Number | None = None
+
+
+Piece = Delta | Finish
+
+
+class Provider(Protocol):
+    """One way to models. It makes single attempts: whether another one is worth it is not its business (M4)."""
+
+    @property
+    def id(self) -> str:
+        """The name under which models speak of it."""
+        ...
+
+    def stream(self, request: Request) -> AbstractAsyncContextManager[AsyncIterator[Piece]]:
+        """Pieces as they come, `Finish` last. Leaving the context ends the call. Raises `ProviderError` for the world's faults."""
+        ...

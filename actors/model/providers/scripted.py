@@ -1,0 +1,81 @@
+"""A provider that plays a script: for scenarios, for tests, and for trying the runtime without a key.
+
+1. Each purpose has a queue of answers of its own; a call takes the next one.
+2. A script that has run out gives a failed answer that says so, never a made-up one.
+3. It goes through the same actor as any other provider.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
+from contextlib import aclosing, asynccontextmanager
+
+import attrs
+import trio
+
+from sapwood.actors.model.providers.base import Finish, Piece, Request
+from sapwood.events.deltas import TextDelta, TextEnd, TextStart
+from sapwood.events.errors import ProviderError
+from sapwood.events.messages import NO_USAGE, Usage
+from sapwood.events.runtime import Purpose
+
+_PIECES = re.compile(r"\S+\s*|\s+")
+"""A text streams word by word, each with the blanks behind it."""
+
+
+@attrs.frozen(kw_only=True)
+class ScriptedAnswer:
+    """One answer: a text, or a failure after the part of the text that came."""
+
+    text: str = ""
+    usage: Usage = NO_USAGE
+    error: str | None = None
+    """The call fails with this message once `text` has streamed."""
+    wait: float = 0.0
+    """Seconds of silence before the first piece."""
+
+
+class Scripted:
+    """Plays `script`, and keeps the requests that it was sent."""
+
+    def __init__(
+        self, script: Mapping[Purpose, Iterable[ScriptedAnswer]] | None = None, *, provider_id: str = "scripted"
+    ) -> None:
+        self._id = provider_id
+        self._answers: dict[Purpose, deque[ScriptedAnswer]] = {
+            purpose: deque(answers) for purpose, answers in (script or {}).items()
+        }
+        self.requests: list[Request] = []
+
+    @property
+    def id(self) -> str:
+        return self._id
+
+    def add(self, purpose: Purpose, *answers: ScriptedAnswer) -> None:
+        """Append to the script."""
+        self._answers.setdefault(purpose, deque()).extend(answers)
+
+    @asynccontextmanager
+    async def stream(self, request: Request) -> AsyncIterator[AsyncIterator[Piece]]:
+        self.requests.append(request)
+        answers = self._answers.get(request.purpose)
+        if not answers:
+            raise ProviderError(f"the script has no answer left for a {request.purpose}: add one")
+        async with aclosing(_play(answers.popleft())) as pieces:
+            yield pieces
+
+
+async def _play(answer: ScriptedAnswer) -> AsyncGenerator[Piece, None]:
+    if answer.wait:
+        await trio.sleep(answer.wait)
+    if answer.text:
+        yield TextStart(content_index=0)
+        for word in _PIECES.findall(answer.text):
+            await trio.lowlevel.checkpoint()
+            yield TextDelta(content_index=0, delta=word)
+        yield TextEnd(content_index=0, content=answer.text)
+    if answer.error is not None:
+        raise ProviderError(answer.error)
+    yield Finish(stop_reason="stop", usage=answer.usage)

@@ -1,0 +1,128 @@
+"""Every call has its one result right behind it (P4). No I/O.
+
+1. Each tool call of an answer is followed, before any other role, by exactly one result with its id.
+2. No result is without a call; no id is used twice.
+3. What the log lacks is supplied in place, what is surplus is left out; each repair is told.
+4. It never raises, and a list that is in order comes back as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Literal
+
+import attrs
+import msgspec
+
+from sapwood.events.content import TextContent, ToolCall
+from sapwood.events.ids import ToolCallId
+from sapwood.events.messages import AssistantMessage, Message, ToolResultMessage
+
+RepairKind = Literal["supplied", "dropped_result", "dropped_call", "renamed", "moved"]
+
+UNKNOWN_FATE: Final = (
+    "No result of this call is on record. It may have run, in part or as a whole, and may have had effects: "
+    "check before you repeat it."
+)
+"""What the model is told when nothing in the log says how far a call got."""
+
+
+@attrs.frozen
+class Repair:
+    """One departure from what the log holds."""
+
+    kind: RepairKind
+    call: ToolCallId
+
+
+@attrs.define
+class _Result:
+    at: int
+    message: ToolResultMessage
+
+
+def pair(messages: Sequence[Message]) -> tuple[tuple[Message, ...], tuple[Repair, ...]]:
+    """The messages with calls and results paired, and what that took."""
+    return _Pairing(messages).run()
+
+
+class _Pairing:
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self._messages = messages
+        self._paired: list[Message] = []
+        self._repairs: list[Repair] = []
+        self._used: set[int] = set()
+        self._ids: set[ToolCallId] = set()
+
+    def run(self) -> tuple[tuple[Message, ...], tuple[Repair, ...]]:
+        for at, message in enumerate(self._messages):
+            match message:
+                case AssistantMessage():
+                    self._answer(at, message)
+                case ToolResultMessage(tool_call_id=call):
+                    if at not in self._used:
+                        self._repairs.append(Repair("dropped_result", call))
+                case _:
+                    self._paired.append(message)
+        return tuple(self._paired), tuple(self._repairs)
+
+    def _answer(self, at: int, message: AssistantMessage) -> None:
+        content: list[object] = []
+        results: list[ToolResultMessage] = []
+        seen: set[ToolCallId] = set()
+        changed = False
+        for block in message.content:
+            if not isinstance(block, ToolCall):
+                content.append(block)
+                continue
+            if block.id in seen:
+                self._repairs.append(Repair("dropped_call", block.id))
+                changed = True
+                continue
+            seen.add(block.id)
+            call = self._unique(block)
+            changed = changed or call is not block
+            content.append(call)
+            results.append(self._result_of(at, block, call))
+        self._paired.append(message if not changed else msgspec.structs.replace(message, content=tuple(content)))
+        self._paired.extend(results)
+
+    def _unique(self, call: ToolCall) -> ToolCall:
+        """The call under an id that no earlier call of the request has."""
+        unique, n = call.id, 2
+        while unique in self._ids:
+            unique, n = ToolCallId(f"{call.id}-{n}"), n + 1
+        self._ids.add(unique)
+        if unique == call.id:
+            return call
+        self._repairs.append(Repair("renamed", call.id))
+        return msgspec.structs.replace(call, id=unique)
+
+    def _result_of(self, at: int, call: ToolCall, sent: ToolCall) -> ToolResultMessage:
+        found = self._find(at, call.id)
+        if found is None:
+            self._repairs.append(Repair("supplied", call.id))
+            return ToolResultMessage(
+                tool_call_id=sent.id,
+                tool_name=call.name,
+                content=(TextContent(text=UNKNOWN_FATE),),
+                is_error=True,
+                timestamp=self._messages[at].timestamp,
+            )
+        self._used.add(found.at)
+        if any(not isinstance(between, ToolResultMessage) for between in self._messages[at + 1 : found.at]):
+            self._repairs.append(Repair("moved", call.id))
+        return found.message if sent is call else msgspec.structs.replace(found.message, tool_call_id=sent.id)
+
+    def _find(self, at: int, call: ToolCallId) -> _Result | None:
+        """The first result of the call that comes before the same id is called again."""
+        for later in range(at + 1, len(self._messages)):
+            match self._messages[later]:
+                case ToolResultMessage(tool_call_id=answered) as result if answered == call and later not in self._used:
+                    return _Result(later, result)
+                case AssistantMessage(content=content):
+                    if any(isinstance(block, ToolCall) and block.id == call for block in content):
+                        return None
+                case _:
+                    pass
+        return None

@@ -1,0 +1,38 @@
+"""The shell of the projection: pull, and answer from the fold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import assert_never
+
+from sapwood.actors.kernel import Actor, Reply
+from sapwood.actors.projection.fold import Fold
+from sapwood.events.context import ContextUsage
+from sapwood.events.models import Model
+from sapwood.events.requests import Measure, Project
+from sapwood.events.runtime import EntryAppended
+
+
+class Projection(Actor[Project | Measure | EntryAppended]):
+    """Owns the fold of the active branch. Made anew, it folds from the log again: nothing is lost with it."""
+
+    def __init__(self, fold: Callable[[], Fold]) -> None:
+        self._fold = fold()
+
+    def handle(self, message: Project | Measure | EntryAppended) -> Reply | None:
+        self._fold.pull()
+        match message:
+            case Project():
+                return Reply(self._fold.context())
+            case Measure(model=model):
+                return Reply(usage(self._fold, model))
+            case EntryAppended():
+                return None
+            case _:
+                assert_never(message)
+
+
+def usage(fold: Fold, model: Model) -> ContextUsage:
+    """How full the window of `model` is with what is folded; unknown after a compaction until an answer came (T5)."""
+    measured = fold.measure()
+    return ContextUsage(tokens=measured.tokens if measured.known else None, window=model.window)

@@ -1,0 +1,207 @@
+"""What the model sees at a leaf: the selection of P1 to P3, folded entry by entry. No I/O.
+
+1. It depends on the path from the leaf to the root and on nothing else (P2).
+2. An entry that comes under the leaf costs what it adds; a move, and a compaction, cost the new selection (P10).
+3. It never raises for what a log holds; what it could not follow is a `Note`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import attrs
+from sapwood.store.tree import Tree
+
+from sapwood.actors.projection.selection import Messages, apply_edit, messages_of, without_prompt
+from sapwood.actors.projection.tokens import Counted, Measured, TokenCounter, heuristic, measure
+from sapwood.events.context import Absent, Context, ContextItem
+from sapwood.events.entries import Compaction, ContextEdit, Entry, MessageEntry, ModelChange, ThinkingLevelChange
+from sapwood.events.ids import EntryId
+from sapwood.events.messages import AssistantMessage
+
+
+class Readable(Protocol):
+    """The committed entries, as far as a fold reads them."""
+
+    def __len__(self) -> int: ...
+    @property
+    def tree(self) -> Tree: ...
+    def entry(self, index: int) -> Entry: ...
+
+
+@attrs.define
+class _Selected:
+    """An entry of the selection and the messages that it gives."""
+
+    index: int
+    entry: Entry
+    counted: list[Counted]
+    edit: ContextEdit | None = None
+    """The latest of the edits that came for it."""
+
+
+@attrs.frozen
+class Note:
+    """Something that the fold could not follow, and what it did instead."""
+
+    code: str
+    message: str
+    entry_id: EntryId
+
+
+class Fold:
+    """The selection at the leaf of a growing log, kept up to date by pulling."""
+
+    def __init__(self, view: Readable, counter: TokenCounter = heuristic) -> None:
+        self._view = view
+        self._counter = counter
+        self._seen = 0
+        self._leaf: int | None = None
+        self._selected: list[_Selected] = []
+        self._at: dict[EntryId, _Selected] = {}
+        self._edits: list[tuple[int, int]] = []
+        self._compaction: int | None = None
+        self._model: tuple[str, str] | None = None
+        self._thinking = "off"
+        self.notes: list[Note] = []
+
+    def pull(self) -> None:
+        """Take in what was committed since the last pull."""
+        tree = self._view.tree
+        leaf = tree.leaf
+        if leaf == self._leaf:
+            self._seen = len(self._view)
+            return
+        fresh = range(self._seen, len(self._view))
+        if self._continues(tree, fresh):
+            for index in fresh:
+                self._extend(index)
+        else:
+            self.select(leaf)
+        self._leaf = leaf
+        self._seen = len(self._view)
+
+    def select(self, leaf: int | None) -> None:
+        """Fold the path to `leaf` from nothing."""
+        self._selected, self._at, self._edits, self.notes = [], {}, [], []
+        self._compaction = None
+        path = self._view.tree.path(leaf)
+        self._model, self._thinking = self._last_model(path), self._last_thinking(path)
+        for index in self._choose(path):
+            self._take(index, self._view.entry(index))
+        self._leaf = leaf
+
+    def context(self, *, explained: bool = False) -> Context:
+        """The selection, each message with its entry; with `explained` also why each other entry of the path gives none."""
+        leaf = None if self._leaf is None else self._view.tree.id(self._leaf)
+        items = tuple(counted.item for selected in self._selected for counted in selected.counted)
+        absent = self._absent() if explained else {}
+        return Context(leaf=leaf, items=items, absent=absent, thinking_level=self._thinking, model=self._model)
+
+    def measure(self) -> Measured:
+        """How full the context is (T5)."""
+        counted = [counted for selected in self._selected for counted in selected.counted]
+        return measure(counted, compaction=self._compaction, edits=self._edits)
+
+    def _continues(self, tree: Tree, fresh: Sequence[int]) -> bool:
+        """Whether all that is new hangs in one line under the leaf that is folded, with no compaction in it."""
+        parent = self._leaf
+        if parent is None and self._seen > 0:
+            return False
+        for index in fresh:
+            if tree.parent(index) != parent or tree.detached(index) or tree.kind(index) == "compaction":
+                return False
+            parent = index
+        return True
+
+    def _extend(self, index: int) -> None:
+        entry = self._view.entry(index)
+        match entry:
+            case ModelChange(provider=provider, model_id=model_id):
+                self._model = (provider, model_id)
+            case ThinkingLevelChange(thinking_level=level):
+                self._thinking = level
+            case MessageEntry(message=AssistantMessage(provider=provider, model=model)):
+                self._model = (provider, model)
+            case _:
+                pass
+        self._take(index, entry)
+
+    def _choose(self, path: Sequence[int]) -> Sequence[int]:
+        """The indexes that are selected (P1); sets where the compaction at the head stands."""
+        tree = self._view.tree
+        at = next((place for place in range(len(path) - 1, -1, -1) if tree.kind(path[place]) == "compaction"), None)
+        compaction = None if at is None else self._view.entry(path[at])
+        if at is None or not isinstance(compaction, Compaction):
+            return path
+        self._compaction = path[at]
+        kept = tree.index(compaction.first_kept_entry_id)
+        start = next((place for place in range(at) if path[place] == kept), None)
+        if start is None:
+            if compaction.first_kept_entry_id != compaction.id:
+                message = "the first kept entry is not before the compaction on this path: nothing is kept"
+                self.notes.append(Note("first_kept_missing", message, compaction.id))
+            return path[at:]
+        return [path[at], *path[start:at], *path[at + 1 :]]
+
+    def _take(self, index: int, entry: Entry) -> None:
+        if isinstance(entry, ContextEdit):
+            self._edit(index, entry)
+        selected = _Selected(index, entry, self._count(index, entry, messages_of(entry)))
+        self._selected.append(selected)
+        self._at[entry.id] = selected
+
+    def _edit(self, index: int, edit: ContextEdit) -> None:
+        target = self._at.get(edit.target_id)
+        if target is None:
+            return
+        target.edit = edit
+        target.counted = self._count(target.index, target.entry, apply_edit(target.entry, edit.replacement))
+        self._edits.append((target.index, index))
+
+    def _count(self, index: int, entry: Entry, messages: Messages) -> list[Counted]:
+        if self._compaction is not None and index < self._compaction:
+            # what a compaction keeps comes without its prompt, and an older compaction in it says nothing (P1)
+            messages = () if isinstance(entry, Compaction) else without_prompt(messages)
+        return [
+            Counted(index, ContextItem(entry_id=entry.id, message=message, tokens=self._counter(message)))
+            for message in messages
+        ]
+
+    def _last_model(self, path: Sequence[int]) -> tuple[str, str] | None:
+        tree = self._view.tree
+        for index in reversed(path):
+            if tree.kind(index) in {"model_change", "message"}:
+                match self._view.entry(index):
+                    case ModelChange(provider=provider, model_id=model):
+                        return provider, model
+                    case MessageEntry(message=AssistantMessage(provider=provider, model=model)):
+                        return provider, model
+                    case _:
+                        pass
+        return None
+
+    def _last_thinking(self, path: Sequence[int]) -> str:
+        tree = self._view.tree
+        for index in reversed(path):
+            if tree.kind(index) == "thinking_level_change":
+                match self._view.entry(index):
+                    case ThinkingLevelChange(thinking_level=level):
+                        return level
+                    case _:
+                        pass
+        return "off"
+
+    def _absent(self) -> dict[EntryId, Absent]:
+        """Entries of the path that give no message, and why."""
+        tree = self._view.tree
+        absent: dict[EntryId, Absent] = {}
+        for index in tree.path(self._leaf):
+            selected = self._at.get(tree.id(index))
+            if selected is None:
+                absent[tree.id(index)] = "compacted"
+            elif not selected.counted:
+                hidden = selected.edit is not None and selected.edit.replacement is None
+                absent[tree.id(index)] = "hidden" if hidden else "silent"
+        return absent

@@ -1,0 +1,97 @@
+"""What one entry gives to the model, and what an edit makes of it (P1, P3). No I/O."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from sapwood.events.content import ContentBlock, ImageContent, TextContent, ThinkingContent, ToolCall
+from sapwood.events.entries import (
+    BranchSummary,
+    Compaction,
+    CustomMessageEntry,
+    Entry,
+    MessageEntry,
+    Replacement,
+)
+from sapwood.events.messages import (
+    AssistantMessage,
+    BranchSummaryMessage,
+    CompactionSummaryMessage,
+    CustomMessage,
+    Message,
+    SystemMessage,
+    ToolResultMessage,
+    UserMessage,
+)
+
+Messages = tuple[Message, ...]
+
+
+def messages_of(entry: Entry) -> Messages:
+    """The messages of an entry, before any edit. Kinds that the model never sees give none."""
+    match entry:
+        case MessageEntry(message=message):
+            return (message,)
+        case CustomMessageEntry():
+            message = CustomMessage(
+                custom_type=entry.custom_type,
+                content=entry.content,
+                display=entry.display,
+                details=entry.details,
+                timestamp=milliseconds(entry.timestamp),
+            )
+            return (message,)
+        case BranchSummary(summary=summary) if summary:
+            return (
+                BranchSummaryMessage(summary=summary, from_id=entry.from_id, timestamp=milliseconds(entry.timestamp)),
+            )
+        case Compaction():
+            summary_message = CompactionSummaryMessage(
+                summary=entry.summary, tokens_before=entry.tokens_before, timestamp=milliseconds(entry.timestamp)
+            )
+            return (summary_message,) if entry.system_message is None else (entry.system_message, summary_message)
+        case _:
+            return ()
+
+
+def without_prompt(messages: Messages) -> Messages:
+    """The messages but the system's: a compaction carries the prompt of its boundary itself."""
+    return tuple(message for message in messages if not isinstance(message, SystemMessage))
+
+
+def apply_edit(entry: Entry, replacement: Replacement | None) -> Messages:
+    """The messages of an entry after its latest edit: none for null, other content where content can be edited, else as they were."""
+    if replacement is None:
+        return ()
+    return tuple(_with_content(message, replacement.content) for message in messages_of(entry))
+
+
+def _with_content(message: Message, content: str | tuple[ContentBlock, ...]) -> Message:
+    blocks = (TextContent(text=content),) if isinstance(content, str) else content
+    match message:
+        case UserMessage() | CustomMessage():
+            kept = (
+                content
+                if isinstance(content, str)
+                else tuple(b for b in content if isinstance(b, TextContent | ImageContent))
+            )
+            return msgspec.structs.replace(message, content=kept)
+        case ToolResultMessage():
+            shown = tuple(block for block in blocks if isinstance(block, TextContent | ImageContent))
+            return msgspec.structs.replace(message, content=shown)
+        case AssistantMessage():
+            said = tuple(block for block in blocks if isinstance(block, TextContent | ThinkingContent | ToolCall))
+            return msgspec.structs.replace(message, content=said)
+        case _:
+            return message
+
+
+def milliseconds(timestamp: str) -> int:
+    """An entry's ISO time as Unix milliseconds; 0 for one that is no time."""
+    try:
+        moment = datetime.fromisoformat(timestamp)
+    except ValueError:
+        return 0
+    return round(moment.timestamp() * 1000)

@@ -1,0 +1,103 @@
+"""A session, read: the same whether it is open or only looked at. Writes nothing (S4)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Self
+
+from sapwood.actors.environment import Environment
+from sapwood.actors.outgoing import marked
+from sapwood.actors.projection.actor import usage
+from sapwood.actors.projection.fold import Fold
+from sapwood.actors.session_log.view import View
+from sapwood.events.context import Context, ContextUsage
+from sapwood.events.entries import Entry, Header
+from sapwood.events.ids import EntryId
+from sapwood.events.models import Model
+from sapwood.sessions import open_store
+from sapwood.store.port import Store
+from sapwood.store.tree import Tree
+
+
+class Reading:
+    """What can be read of a session. All of it is synchronous, and as it stands at the moment of the call."""
+
+    def __init__(self, view: View, fold: Callable[[], Fold]) -> None:
+        self._view = view
+        self._fold = fold
+        """The present fold: that of an open session is made anew with the actor that owns it."""
+
+    @property
+    def header(self) -> Header:
+        """The file's first line; of a new session, as it will be written."""
+        return self._view.header
+
+    @property
+    def path(self) -> str:
+        """Where the session is kept: the file's path, or `:memory:`."""
+        return self._view.where
+
+    @property
+    def name(self) -> str | None:
+        """The name that a person gave it."""
+        return self._view.name()
+
+    def entries(self) -> tuple[Entry, ...]:
+        """All entries of all branches, in file order."""
+        return tuple(self._view.entries())
+
+    def entry(self, entry_id: EntryId) -> Entry | None:
+        """One entry, or None if the session has none of that id."""
+        return self._view.find(entry_id)
+
+    def tree(self) -> Tree:
+        """The index of the entries: parents, children, paths, the leaf. It grows with the session."""
+        return self._view.tree
+
+    def labels(self) -> Mapping[EntryId, str]:
+        """Each labelled entry and its present label."""
+        return self._view.labels()
+
+    def context(self) -> Context:
+        """What the model sees at the leaf: each message with its entry, its tokens, and why it is absent or not sent (P1 to P5)."""
+        fold = self._fold()
+        fold.pull()
+        return marked(fold.context(explained=True))
+
+    def context_usage(self, model: Model) -> ContextUsage:
+        """How full the window of `model` is, in tokens; `tokens` is None while nobody can know (T5)."""
+        fold = self._fold()
+        fold.pull()
+        return usage(fold, model)
+
+
+class ReadSession(Reading):
+    """A session opened for reading alone. Leaving the `with` block closes its file."""
+
+    def __init__(self, store: Store) -> None:
+        view = View(store)
+        fold = Fold(view)
+        super().__init__(view, lambda: fold)
+        self._store = store
+
+    def close(self) -> None:
+        """Close the file. Twice does nothing."""
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def read(path: str | os.PathLike[str]) -> ReadSession:
+    """Read a session file of any version, without trio and without changing a byte of it.
+
+    Raises `NotASession` for a file without a header and `CannotOpen` for one that cannot be read; both are the file's fault.
+    """
+    return ReadSession(open_store(path, Environment(), must_exist=True))

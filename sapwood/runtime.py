@@ -1,0 +1,180 @@
+"""What the sessions of a process share, and how a session is put together.
+
+1. A session lives inside one `async with`; when the block ends, no task and no file of it is left.
+2. Actors are made at their first use, in the order in which they may ask each other: the ask graph cannot have a circle.
+3. Nothing here is state of a module: two runtimes in one process know nothing of each other.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import Final, Self, cast
+
+from sapwood.actors.agent.actor import Agent, Desk
+from sapwood.actors.environment import Environment
+from sapwood.actors.exclusion.actor import Exclusion
+from sapwood.actors.exclusion.lease import Cell
+from sapwood.actors.inbox import Shelf
+from sapwood.actors.inbox.actor import Inbox
+from sapwood.actors.kernel import Ring, System, Tap, open_system
+from sapwood.actors.model.actor import ModelActor
+from sapwood.actors.model.providers.base import Provider
+from sapwood.actors.projection.actor import Projection
+from sapwood.actors.projection.fold import Fold
+from sapwood.actors.session_log.actor import SessionLog
+from sapwood.actors.session_log.view import View
+from sapwood.events.commands import Snapshot
+from sapwood.events.models import Model
+from sapwood.events.runtime import (
+    AgentEnd,
+    AgentSettled,
+    EntryAppended,
+    Event,
+    MessageUpdate,
+    TurnEnd,
+    merged,
+    name_of,
+)
+from sapwood.log import Log
+from sapwood.session import Session, Wiring
+from sapwood.sessions import open_store
+from sapwood.store.port import Store
+
+RING_EVENTS: Final = 4096
+"""Events that a reader may lag behind before it gets a snapshot instead: some forty turns with tools, a megabyte or so."""
+
+
+class FoldCell:
+    """The projection's present fold, for whoever reads the session. The projection renews it when it is made anew."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._fold = Fold(view)
+
+    def renew(self) -> Fold:
+        """A fold from nothing, which is the present one from now on."""
+        self._fold = Fold(self._view)
+        return self._fold
+
+    def present(self) -> Fold:
+        return self._fold
+
+
+class Runtime:
+    """What a process shares among its sessions: providers and the environment."""
+
+    def __init__(self, *, providers: Iterable[Provider] = (), environment: Environment | None = None) -> None:
+        self._providers = {provider.id: provider for provider in providers}
+        self._environment = environment or Environment()
+
+    @property
+    def environment(self) -> Environment:
+        return self._environment
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        pass
+
+    @asynccontextmanager
+    async def open_session(
+        self,
+        where: str | os.PathLike[str] | Store | None = None,
+        *,
+        model: Model,
+        cwd: str | None = None,
+        session_id: str | None = None,
+        tap: Tap | None = None,
+    ) -> AsyncGenerator[Session, None]:
+        """Open a session: a file (made at its first entry if it is missing), one in memory (None), or a store of the host's.
+
+        Opening writes nothing (S4). Raises `NotASession` and `CannotOpen` (the file), `InvalidSessionId` (the asker). What the block raises
+        comes out as it is.
+        """
+        store = open_store(where, self._environment, cwd=cwd, session_id=session_id)
+        cell, view = Cell(), View(store)
+
+        def snapshot() -> Snapshot:
+            return Snapshot(state=cell.holder, leaf=view.leaf, entries=len(view))
+
+        ring = Ring(RING_EVENTS, merge=_merge, snapshot=snapshot)
+        try:
+            async with open_system(f"session {store.header.id}", ring=ring, tap=tap) as system:
+                session = Session(self._wire(system, store, view, cell, model))
+                try:
+                    yield session
+                finally:
+                    await session.close()
+        finally:
+            ring.close()
+            store.close()
+
+    def _wire(self, system: System, store: Store, view: View, cell: Cell, model: Model) -> Wiring:
+        environment, shelf, folds = self._environment, Shelf(), FoldCell(view)
+        log = Log().bind(session=store.header.id)
+
+        def publish(event: Event) -> int:
+            seq = system.publish(event)
+            if not isinstance(event, MessageUpdate):
+                log.say("debug", name_of(event), seq=seq)
+            return seq
+
+        session_log = system.spawn("session_log", lambda: SessionLog(store, view, publish))
+        exclusion = system.spawn("exclusion", lambda: Exclusion(cell))
+        inbox = system.spawn(
+            "inbox", lambda: Inbox(shelf, view, lambda: cell.holder == "run"), hears=(TurnEnd, AgentEnd, AgentSettled)
+        )
+        projection = system.spawn("projection", lambda: Projection(folds.renew), hears=(EntryAppended,))
+        model_actor = system.spawn("model", lambda: ModelActor(self._providers, environment, publish))
+        desk = Desk(
+            exclusion=exclusion,
+            inbox=inbox,
+            session_log=session_log,
+            projection=projection,
+            model_actor=model_actor,
+            view=view,
+            environment=environment,
+            publish=publish,
+            model=model,
+        )
+        asks = (exclusion, inbox, session_log, projection, model_actor)
+        agent = system.spawn("agent", lambda: Agent(desk), asks=asks)
+        return Wiring(
+            system=system,
+            agent=agent,
+            inbox=inbox,
+            shelf=shelf,
+            cell=cell,
+            view=view,
+            fold=folds.present,
+            environment=environment,
+            model=model,
+        )
+
+
+def _merge(first: object, second: object) -> object | None:
+    """Only `_wire` publishes into the ring, and it publishes events."""
+    return merged(cast("Event", first), cast("Event", second))
+
+
+@asynccontextmanager
+async def open_session(
+    where: str | os.PathLike[str] | Store | None = None,
+    *,
+    model: Model,
+    providers: Iterable[Provider] = (),
+    environment: Environment | None = None,
+    cwd: str | None = None,
+) -> AsyncGenerator[Session, None]:
+    """`Runtime.open_session` with a runtime of its own: for a program that has one session."""
+    async with (
+        Runtime(providers=providers, environment=environment) as runtime,
+        runtime.open_session(where, model=model, cwd=cwd) as session,
+    ):
+        yield session

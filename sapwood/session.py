@@ -1,0 +1,139 @@
+"""The handle that a host holds of an open session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import attrs
+import trio
+
+from sapwood.actors.environment import Environment
+from sapwood.actors.exclusion.lease import Cell
+from sapwood.actors.inbox import Handle, Shelf
+from sapwood.actors.kernel import ActorCrashed, Closed, Reader, Ref, System
+from sapwood.actors.projection.fold import Fold
+from sapwood.actors.session_log.view import View
+from sapwood.events.commands import Abort, Input, InputOutcome, Prompt, SessionState
+from sapwood.events.content import ImageContent
+from sapwood.events.context import ContextUsage
+from sapwood.events.errors import SapwoodError, SessionClosed
+from sapwood.events.ids import EntryId, new_entry_id
+from sapwood.events.models import Model
+from sapwood.events.requests import Resolve
+from sapwood.events.runtime import Event
+from sapwood.reading import Reading
+
+CLOSING_SECONDS = 2.0
+"""How long closing waits for a run to record where it was stopped: an abort settles in a tenth of that (R4)."""
+
+
+@attrs.frozen(kw_only=True)
+class Wiring:
+    """What a session is made of. The runtime puts it together."""
+
+    system: System
+    agent: Ref
+    inbox: Ref
+    shelf: Shelf
+    cell: Cell
+    view: View
+    fold: Callable[[], Fold]
+    environment: Environment
+    model: Model
+
+
+class Session(Reading):
+    """An open session. Made by `Runtime.open_session`, and closed when that block is left."""
+
+    def __init__(self, wiring: Wiring) -> None:
+        super().__init__(wiring.view, wiring.fold)
+        self._wiring = wiring
+        self._closed = False
+
+    async def prompt(self, text: str, *, images: Sequence[ImageContent] = ()) -> InputOutcome:
+        """Say something to the model, and return when all that follows has settled (R6).
+
+        What reached the log is returned: `Delivered`, with the last answer, a failed or aborted one too. What kept the input out of the
+        log is raised: `Refused` (somebody else has the tree; nothing was changed), `StoreError` (the disk), `SessionClosed`.
+        Whoever waits may be cancelled; the run goes on.
+        """
+        return await self.submit(text, images=images).outcome()
+
+    def submit(self, text: str, *, images: Sequence[ImageContent] = ()) -> Handle:
+        """As `prompt`, without waiting: the handle has exactly one outcome (R3)."""
+        if self._closed:
+            raise SessionClosed
+        wiring = self._wiring
+        taken = Input(
+            entry_id=new_entry_id(wiring.environment.random, wiring.view.tree),
+            text=text,
+            images=tuple(images),
+            timestamp=wiring.environment.now_ms(),
+        )
+        handle = wiring.shelf.put(taken)
+        self._deliver(Prompt(input=taken))
+        return handle
+
+    def usage(self) -> ContextUsage:
+        """How full the window of the session's model is."""
+        return self.context_usage(self.model)
+
+    def events(self, *, since: int | None = None) -> Reader:
+        """A channel of `Published(seq, event)`, from now on or from after `since`; `Resync` for a reader that lags too far."""
+        return self._wiring.system.ring.reader(since)
+
+    def feed(self, event: Event) -> int:
+        """Publish an event as if an actor of the session had: for scenarios, and for tests of extensions. Its number in the ring."""
+        if self._closed:
+            raise SessionClosed
+        return self._wiring.system.publish(event)
+
+    @property
+    def state(self) -> SessionState:
+        """Who may change the tree right now."""
+        return self._wiring.cell.holder
+
+    @property
+    def model(self) -> Model:
+        return self._wiring.model
+
+    async def close(self) -> None:
+        """Stop what runs, record it as stopped, and refuse what comes after. Twice does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        with trio.move_on_after(CLOSING_SECONDS, shield=True):
+            if self.state != "idle":
+                await self._abort()
+        self._wiring.shelf.fail_all(SessionClosed())
+
+    async def _abort(self) -> None:
+        await self._wiring.agent.ask(Abort())
+
+    def _deliver(self, prompt: Prompt, *, again: bool = True) -> None:
+        """Ask the agent, and see to it that the handle has an outcome, whoever crashes on the way."""
+        entry_id = prompt.input.entry_id
+
+        def answered(error: BaseException | None) -> None:
+            if isinstance(error, ActorCrashed) and again:
+                self._deliver(prompt, again=False)
+            elif error is not None and entry_id not in self._wiring.view.tree:
+                self._wiring.shelf.fail(entry_id, _told(error))
+            else:
+                self._resolve(entry_id)
+
+        self._wiring.agent.ask_soon(prompt, answered)
+
+    def _resolve(self, entry_id: EntryId, *, again: bool = True) -> None:
+        def answered(error: BaseException | None) -> None:
+            if isinstance(error, ActorCrashed) and again:
+                self._resolve(entry_id, again=False)
+            elif error is not None:
+                self._wiring.shelf.fail(entry_id, _told(error))
+
+        self._wiring.inbox.ask_soon(Resolve(entry_id=entry_id), answered)
+
+
+def _told(error: BaseException) -> SapwoodError:
+    """The error as a host is told it: the kernel's `Closed` is this session's end."""
+    return error if isinstance(error, SapwoodError) and not isinstance(error, Closed) else SessionClosed()

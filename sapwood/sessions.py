@@ -1,0 +1,50 @@
+"""From what a host names to an open store."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from sapwood.actors.environment import Environment
+from sapwood.events.entries import SESSION_VERSION, Header
+from sapwood.events.errors import CannotOpen
+from sapwood.events.ids import check_session_id, new_entry_id, new_session_id
+from sapwood.store.jsonl import open_jsonl
+from sapwood.store.memory import MemoryStore
+from sapwood.store.port import Store
+
+
+def new_header(environment: Environment, *, cwd: str | None = None, session_id: str | None = None) -> Header:
+    """The header of a session that begins now. `InvalidSessionId` for an id that breaks the rule (S11)."""
+    now = environment.now_ms()
+    return Header(
+        version=SESSION_VERSION,
+        id=new_session_id(now, environment.random) if session_id is None else check_session_id(session_id),
+        timestamp=environment.timestamp(),
+        cwd=os.getcwd() if cwd is None else cwd,  # noqa: PTH109 - the header holds text
+    )
+
+
+def open_store(
+    where: str | os.PathLike[str] | Store | None,
+    environment: Environment,
+    *,
+    cwd: str | None = None,
+    session_id: str | None = None,
+    must_exist: bool = False,
+) -> Store:
+    """The store of a session: a file's, a new one in memory (None), or the host's own."""
+    if where is None:
+        return MemoryStore(new_header(environment, cwd=cwd, session_id=session_id))
+    if not isinstance(where, str | os.PathLike):
+        return where
+    path = os.fspath(where)
+    if must_exist and not os.path.exists(path):  # noqa: PTH110 - the path may be any text
+        raise CannotOpen(path, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)))
+    return open_jsonl(
+        path,
+        disk=environment.disk,
+        new=lambda: new_header(environment, cwd=cwd, session_id=session_id),
+        new_id=lambda taken: new_entry_id(environment.random, taken),
+        now=environment.timestamp,
+    )
