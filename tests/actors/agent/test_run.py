@@ -1,0 +1,68 @@
+"""What a run does next, step by step."""
+
+from __future__ import annotations
+
+import pytest
+
+from sapwood.actors.agent.run import (
+    IDLE,
+    Answered,
+    CallModel,
+    Do,
+    Done,
+    End,
+    Happened,
+    Record,
+    Recorded,
+    Started,
+    Tell,
+    next_step,
+)
+from sapwood.events.commands import Input
+from sapwood.events.ids import EntryId
+from sapwood.events.messages import AssistantMessage, StopReason
+from sapwood.events.runtime import AgentEnd, AgentStart, MessageEnd, MessageStart, TurnEnd, TurnStart
+from tests.build import MS, assistant, user
+
+INPUT = Input(entry_id=EntryId("u1"), text="hello", timestamp=MS)
+
+
+def play(answer: AssistantMessage) -> list[Do]:
+    """Everything that a run does, when its model gives `answer`."""
+    done: list[Do] = []
+    state = IDLE
+    happened: Happened = Started(INPUT)
+    while not (done and isinstance(done[-1], End)):
+        state, do = next_step(state, happened)
+        done.append(do)
+        match do:
+            case Record(message=message, entry_id=entry_id):
+                happened = Recorded(message, entry_id or EntryId("a1"))
+            case CallModel():
+                happened = Answered(answer)
+            case Tell() | End():
+                happened = Done()
+    return done
+
+
+def test_a_plain_answer_is_told_in_pis_order_and_nothing_before_it_is_recorded() -> None:
+    answer = assistant("hi")
+
+    assert play(answer) == [
+        Tell(AgentStart()),
+        Tell(TurnStart(turn_index=0)),
+        Tell(MessageStart(message=user())),
+        Record(user(), EntryId("u1")),
+        Tell(MessageEnd(message=user(), entry_id=EntryId("u1"))),
+        CallModel(0),
+        Record(answer),
+        Tell(MessageEnd(message=answer, entry_id=EntryId("a1"))),
+        Tell(TurnEnd(message=answer, tool_results=())),
+        Tell(AgentEnd(messages=(user(), answer), will_retry=False)),
+        End(aborted=False),
+    ]
+
+
+@pytest.mark.parametrize(("reason", "aborted"), [("stop", False), ("error", False), ("length", False), ("aborted", True)])
+def test_a_run_ends_aborted_only_if_its_answer_was(reason: StopReason, *, aborted: bool) -> None:
+    assert play(assistant("hi", stop=reason))[-1] == End(aborted=aborted)

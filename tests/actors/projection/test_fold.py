@@ -1,0 +1,307 @@
+"""The selection at a leaf, folded step by step and from nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sapwood.actors.projection.fold import Fold
+from sapwood.actors.projection.tokens import Measured
+from sapwood.actors.session_log.view import View
+from sapwood.events.codec import encode_entry
+from sapwood.events.content import text_of
+from sapwood.events.entries import (
+    BranchSummary,
+    Compaction,
+    ContextEdit,
+    Custom,
+    CustomMessageEntry,
+    Entry,
+    Label,
+    ModelChange,
+    Replacement,
+    ThinkingLevelChange,
+)
+from sapwood.events.ids import EntryId
+from sapwood.events.messages import BranchSummaryMessage, CompactionSummaryMessage, Message, SystemMessage
+from sapwood.store.memory import MemoryStore
+from tests.build import HEADER, TIME, assistant, message_entry, system, usage, user
+
+
+def said(message: Message) -> str:
+    """A message as one short word."""
+    match message:
+        case CompactionSummaryMessage(summary=summary) | BranchSummaryMessage(summary=summary):
+            return f"[{summary}]"
+        case SystemMessage(sections=sections):
+            return f"system {sorted(sections or {})}"
+        case _:
+            return text_of(message.content) if hasattr(message, "content") else type(message).__name__
+
+
+class Log:
+    """A session in memory, and a fold that pulls after each entry."""
+
+    def __init__(self) -> None:
+        self.store = MemoryStore(HEADER)
+        self.view = View(self.store)
+        self.fold = Fold(self.view)
+
+    def add(self, entry: Entry, *, pull: bool = True) -> None:
+        self.store.append([encode_entry(entry)])
+        if pull:
+            self.fold.pull()
+
+    def say(self, name: str, parent: str | None, **more: int) -> None:
+        message = assistant(name, usage=usage(more["tokens"])) if more else user(name)
+        self.add(message_entry(name, message, parent))
+
+    @property
+    def seen(self) -> list[str]:
+        self.fold.pull()
+        return [said(message) for message in self.fold.context().messages]
+
+    @property
+    def from_scratch(self) -> Fold:
+        fold = Fold(self.view)
+        fold.pull()
+        return fold
+
+
+def compaction(name: str, parent: str | None, kept: str, *, prompt: SystemMessage | None = None) -> Compaction:
+    return Compaction(
+        id=EntryId(name),
+        parent_id=None if parent is None else EntryId(parent),
+        timestamp=TIME,
+        summary=name,
+        first_kept_entry_id=EntryId(kept),
+        tokens_before=1,
+        system_message=prompt,
+    )
+
+
+def edit(name: str, parent: str, target: str, content: str | None) -> ContextEdit:
+    replacement = None if content is None else Replacement(content=content)
+    return ContextEdit(
+        id=EntryId(name), parent_id=EntryId(parent), timestamp=TIME, target_id=EntryId(target), replacement=replacement
+    )
+
+
+def chain(*names: str) -> Log:
+    log = Log()
+    for parent, name in zip([None, *names], names, strict=False):
+        log.say(name, parent)
+    return log
+
+
+def test_without_a_compaction_the_whole_path_speaks() -> None:
+    log = chain("u1", "a1", "u2")
+
+    assert log.seen == ["u1", "a1", "u2"]
+
+
+def test_another_branch_does_not_leak_in() -> None:
+    log = chain("u1", "a1", "u2")
+    log.say("other", "a1")
+
+    assert log.seen == ["u1", "a1", "other"]
+
+
+def test_a_compaction_speaks_first_and_then_what_it_keeps() -> None:
+    log = chain("u1", "a1", "u2", "a2")
+    log.add(compaction("c1", "a2", "u2"))
+    log.say("u3", "c1")
+
+    assert log.seen == ["[c1]", "u2", "a2", "u3"]
+
+
+@pytest.mark.parametrize(("kept", "note"), [("c1", False), ("missing", True), ("u3", True)])
+def test_nothing_is_kept_for_its_own_id_and_for_one_that_is_not_before_it(kept: str, *, note: bool) -> None:
+    log = chain("u1", "a1")
+    log.add(compaction("c1", "a1", kept))
+    log.say("u3", "c1")
+
+    assert log.seen == ["[c1]", "u3"]
+    fold = log.from_scratch
+    assert [(one.code, one.entry_id) for one in fold.notes] == ([("first_kept_missing", "c1")] if note else [])
+
+
+def test_an_older_compaction_in_the_kept_range_says_nothing() -> None:
+    log = chain("u1", "a1")
+    log.add(compaction("c1", "a1", "u1"))
+    log.say("u2", "c1")
+    log.add(compaction("c2", "u2", "a1"))
+
+    assert log.seen == ["[c2]", "a1", "u2"]
+
+
+def test_the_prompt_comes_from_the_compaction_and_not_from_what_it_keeps() -> None:
+    log = Log()
+    log.add(message_entry("s1", system(old="x")))
+    log.say("u1", "s1")
+    log.add(compaction("c1", "u1", "s1", prompt=system(new="y")))
+    log.add(message_entry("s2", system(later="z"), "c1"))
+
+    assert log.seen == ["system ['new']", "[c1]", "u1", "system ['later']"]
+
+
+def test_before_a_compaction_the_originals_are_back() -> None:
+    log = chain("u1", "a1", "u2")
+    log.add(compaction("c1", "u2", "u2"))
+    log.say("again", "a1")
+
+    assert log.seen == ["u1", "a1", "again"]
+
+
+def test_the_latest_edit_wins_and_only_on_its_branch() -> None:
+    log = chain("u1", "a1")
+    log.add(edit("e1", "a1", "u1", "changed"))
+    assert log.seen == ["changed", "a1"]
+    log.add(edit("e2", "e1", "u1", None))
+    assert log.seen == ["a1"]
+    log.add(edit("e3", "e2", "u1", "back"))
+    assert log.seen == ["back", "a1"]
+
+    log.say("other", "a1")
+
+    assert log.seen == ["u1", "a1", "other"]
+
+
+def test_an_edit_of_what_was_compacted_away_shows_nothing() -> None:
+    log = chain("u1", "u2")
+    log.add(compaction("c1", "u2", "u2"))
+    log.add(edit("e1", "c1", "u1", "changed"))
+
+    assert log.seen == ["[c1]", "u2"]
+
+
+def test_an_edit_cannot_bring_back_an_older_compaction_that_is_kept() -> None:
+    log = chain("u1")
+    log.add(compaction("c1", "u1", "u1"))
+    log.say("u2", "c1")
+    log.add(compaction("c2", "u2", "c1"))
+    log.add(edit("e1", "c2", "c1", "boo"))
+
+    assert log.seen == ["[c2]", "u2"]
+
+
+def test_null_hides_a_summary_with_its_prompt() -> None:
+    log = chain("u1")
+    log.add(compaction("c1", "u1", "c1", prompt=system(a="b")))
+    log.add(edit("e1", "c1", "c1", None))
+
+    assert log.seen == []
+
+
+def test_a_branch_summary_at_a_null_root_is_all_there_is() -> None:
+    log = chain("u1")
+    log.add(
+        BranchSummary(id=EntryId("b1"), parent_id=None, timestamp=TIME, from_id=EntryId("u1"), summary="found nothing")
+    )
+
+    assert log.seen == ["[found nothing]"]
+
+
+def test_model_and_thinking_come_from_the_whole_path_even_from_what_was_compacted() -> None:
+    log = Log()
+    log.add(ThinkingLevelChange(id=EntryId("t1"), parent_id=None, timestamp=TIME, thinking_level="high"))
+    log.add(ModelChange(id=EntryId("m1"), parent_id=EntryId("t1"), timestamp=TIME, provider="p", model_id="m"))
+    log.say("u1", "m1")
+    log.add(compaction("c1", "u1", "c1"))
+
+    context = log.fold.context()
+    assert (context.model, context.thinking_level) == (("p", "m"), "high")
+
+    log.say("a1", "c1", tokens=5)
+    assert log.fold.context().model == ("scripted", "talker")
+
+
+def test_an_empty_log_has_an_empty_context() -> None:
+    context = Log().fold.context(explained=True)
+
+    assert (context.leaf, context.items, context.absent, context.model) == (None, (), {}, None)
+
+
+def test_each_entry_of_the_path_speaks_or_says_why_not() -> None:
+    log = chain("u1", "u2")
+    log.add(compaction("c1", "u2", "u2"))
+    log.add(Label(id=EntryId("l1"), parent_id=EntryId("c1"), timestamp=TIME, target_id=EntryId("u2"), label="x"))
+    log.say("u3", "l1")
+    log.add(edit("e1", "u3", "u3", None))
+
+    absent = log.fold.context(explained=True).absent
+
+    assert absent == {"u1": "compacted", "l1": "silent", "u3": "hidden", "e1": "silent"}
+
+
+def test_usage_is_unknown_after_a_compaction_until_an_answer_came() -> None:
+    log = chain("u1")
+    log.say("a1", "u1", tokens=100)
+    assert log.fold.measure() == Measured(100, known=True)
+
+    log.add(compaction("c1", "a1", "u1"))
+    assert log.fold.measure().known is False
+
+    log.say("a2", "c1", tokens=40)
+    assert log.fold.measure() == Measured(40, known=True)
+
+
+KINDS: list[Callable[[str, EntryId | None, EntryId], Entry]] = [
+    lambda name, parent, _: msgspec.structs.replace(message_entry(name, user(name)), parent_id=parent),
+    lambda name, parent, _: msgspec.structs.replace(message_entry(name, assistant(name)), parent_id=parent),
+    lambda name, parent, _: msgspec.structs.replace(message_entry(name, system(x=name)), parent_id=parent),
+    lambda name, parent, target: msgspec.structs.replace(compaction(name, None, target), parent_id=parent),
+    lambda name, parent, target: msgspec.structs.replace(edit(name, "x", target, "edited"), parent_id=parent),
+    lambda name, parent, target: msgspec.structs.replace(edit(name, "x", target, None), parent_id=parent),
+    lambda name, parent, _: Custom(id=EntryId(name), parent_id=parent, timestamp=TIME, custom_type="sapwood.leaf"),
+    lambda name, parent, target: Label(
+        id=EntryId(name), parent_id=parent, timestamp=TIME, target_id=target, label="here"
+    ),
+    lambda name, parent, _: BranchSummary(
+        id=EntryId(name), parent_id=parent, timestamp=TIME, from_id="root", summary=name
+    ),
+    lambda name, parent, _: CustomMessageEntry(
+        id=EntryId(name), parent_id=parent, timestamp=TIME, custom_type="n", content=name, display=True
+    ),
+    lambda name, parent, _: ModelChange(
+        id=EntryId(name), parent_id=parent, timestamp=TIME, provider="p", model_id=name
+    ),
+    lambda name, parent, _: ThinkingLevelChange(
+        id=EntryId(name), parent_id=parent, timestamp=TIME, thinking_level=name
+    ),
+]
+STEPS = st.lists(
+    st.tuples(st.integers(0, len(KINDS) - 1), st.integers(0, 30), st.integers(0, 30), st.booleans()), max_size=25
+)
+"""(kind, steps back to the parent, steps back to the target, whether the fold pulls)"""
+
+
+@given(STEPS)
+def test_what_is_folded_step_by_step_is_what_is_folded_from_nothing(steps: list[tuple[int, int, int, bool]]) -> None:
+    log = Log()
+    for n, (kind, back, target_back, pull) in enumerate(steps):
+        # mostly under the last entry, as a session grows; else anywhere, or at a root
+        parent = None if n == 0 or back == 30 else EntryId(f"e{n - 1 - (max(0, back - 20) % n)}")
+        target = EntryId(f"e{max(0, n - target_back)}")
+        log.add(KINDS[kind](f"e{n}", parent, target), pull=pull)
+        if pull:
+            scratch = log.from_scratch
+            assert log.fold.context(explained=True) == scratch.context(explained=True)
+            assert log.fold.measure() == scratch.measure()
+
+
+@given(STEPS)
+def test_the_selection_depends_on_the_path_alone(steps: list[tuple[int, int, int, bool]]) -> None:
+    log = Log()
+    for n, (kind, back, target_back, _) in enumerate(steps):
+        parent = None if n == 0 or back == 30 else EntryId(f"e{n - 1 - (max(0, back - 20) % n)}")
+        log.add(KINDS[kind](f"e{n}", parent, EntryId(f"e{max(0, n - target_back)}")))
+    alone = Log()
+    for index in log.view.tree.path(log.view.tree.leaf):
+        alone.add(log.view.entry(index), pull=False)
+
+    assert alone.seen == log.seen

@@ -1,0 +1,189 @@
+// What the real Pi makes of a session file: one process, many questions.
+//
+// Start:   PI_ROOT=<folder whose node_modules holds Pi> node tests/pi/oracle.mjs
+// Speak:   one JSON object a line on stdin; one JSON object a line on stdout, in the same order. Anything that goes wrong is
+//          { error: text } for that question alone. Needs Pi's session manager only, so Node 20 will do.
+//
+// Questions (a `?` marks what may be left out):
+//
+//   { op: "version" }                          -> { pi, node, sessionVersion }
+//   { op: "open", path, at?, inPlace?, llm? }  -> what Pi sees; `at` moves the leaf first (null: before the first entry).
+//       The file is copied and the copy is opened, for Pi rewrites old versions and closes torn tails; `inPlace: true` opens
+//       the file itself. `changed` tells whether opening changed the bytes. `llm: true` adds what a provider would be sent.
+//   { op: "append", path, appends }            -> opens the file itself and appends through Pi's own methods
+//   { op: "create", dir, cwd, id?, appends? }  -> a new session; `written` is false while Pi keeps it in memory only
+//   { op: "branched", path, leaf }             -> Pi's own copy of one path to a new file
+//   { op: "fork", path, dir, cwd }             -> Pi's own copy of a whole file to a new file
+//   { op: "list", dir, cwd }                   -> what Pi lists in a folder
+//
+// An append is { what, ... }; it may carry `as: "name"`, and "$name" then stands for its id in later ones:
+//
+//   message { message } | thinking { level } | model { provider, modelId } | usage { kind, provider, model, usage, note? }
+//   compaction { summary, firstKept, tokensBefore, details?, fromHook?, usage? }   firstKept: null keeps nothing
+//   context_edit { target, replacement } | label { target, label? } | session_info { name }
+//   custom { customType, data? } | custom_message { customType, content, display, details? }
+//   branch { to } (null: before the first entry; appends nothing) | branch_summary { to, summary, details?, fromHook?, usage? }
+
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import readline from "node:readline";
+import { pathToFileURL } from "node:url";
+
+const root = process.env.PI_ROOT;
+if (!root) throw new Error("PI_ROOT is not set");
+const scope = path.join(root, "node_modules", "@earendil-works");
+const load = (file) => import(pathToFileURL(path.join(scope, file)).href);
+
+for (const level of ["log", "info", "debug"]) console[level] = console.error; // stdout is for answers only
+const { SessionManager, CURRENT_SESSION_VERSION } = await load("pi-coding-agent/dist/core/session-manager.js");
+const { convertToLlm } = await load("pi-coding-agent/dist/core/messages.js");
+const { getCurrentSystemMessage } = await load("pi-ai/dist/index.js");
+const pi = JSON.parse(fs.readFileSync(path.join(scope, "pi-coding-agent/package.json"), "utf8")).version;
+
+const scratch = fs.mkdtempSync(path.join(os.tmpdir(), "pi-oracle-"));
+process.on("exit", () => fs.rmSync(scratch, { recursive: true, force: true }));
+let copies = 0;
+
+/** A file that exists, by an absolute path: Pi would quietly start a new session for one that does not. */
+function existing(file) {
+  if (typeof file !== "string" || !fs.existsSync(file)) throw new Error(`No such file: ${file}`);
+  return path.resolve(file);
+}
+
+/** Pi walks parents without a guard and would take all memory on a cycle; better to say so. */
+function refuseCycle(manager) {
+  const seen = new Set();
+  for (let entry = manager.getLeafEntry() ?? manager.getEntries().at(-1); entry; ) {
+    if (seen.has(entry.id)) throw new Error(`Cycle at ${entry.id}: Pi would never end`);
+    seen.add(entry.id);
+    entry = entry.parentId ? manager.getEntry(entry.parentId) : undefined;
+  }
+}
+
+function view(manager, { llm = false } = {}) {
+  refuseCycle(manager);
+  const entries = manager.getEntries();
+  const projection = manager.buildSessionProjection();
+  const labels = {};
+  for (const { id } of entries) {
+    const label = manager.getLabel(id);
+    if (label !== undefined) labels[id] = label;
+  }
+  return {
+    header: manager.getHeader(),
+    leaf: manager.getLeafId() ?? null,
+    entries: entries.map(({ id, type, parentId }) => ({ id, type, parentId })),
+    path: manager.getBranch().map(({ id }) => id),
+    selected: projection.entries.map(({ sourceEntry }) => sourceEntry.id ?? null),
+    context: projection.entries.flatMap(({ sourceEntry, messages }) =>
+      messages.map((message) => ({ source: sourceEntry.id ?? null, message })),
+    ),
+    model: projection.model,
+    thinkingLevel: projection.thinkingLevel,
+    systemPrompt: getCurrentSystemMessage(projection.messages) ?? null,
+    sessionName: manager.getSessionName() ?? null,
+    labels,
+    ...(llm ? { llm: convertToLlm(projection.messages) } : {}),
+  };
+}
+
+function open(question) {
+  const original = existing(question.path);
+  let file = original;
+  if (!question.inPlace) {
+    copies += 1;
+    file = path.join(scratch, `${copies}.jsonl`);
+    fs.copyFileSync(original, file);
+  }
+  const before = fs.readFileSync(file);
+  try {
+    const manager = SessionManager.open(file);
+    if (question.at === null) manager.resetLeaf();
+    else if (question.at !== undefined) manager.branch(question.at);
+    return { ...view(manager, question), changed: !before.equals(fs.readFileSync(file)) };
+  } finally {
+    if (file !== original) fs.rmSync(file, { force: true });
+  }
+}
+
+/** What each kind of append calls; `id` resolves "$name". Whatever is returned is the id, or null where nothing is appended. */
+const APPEND = {
+  message: (m, a) => m.appendMessage(a.message),
+  thinking: (m, a) => m.appendThinkingLevelChange(a.level),
+  model: (m, a) => m.appendModelChange(a.provider, a.modelId),
+  usage: (m, a) => m.appendUsage(a.kind, a.provider, a.model, a.usage, a.note).id,
+  compaction: (m, a, id) =>
+    m.appendCompaction(a.summary, id(a.firstKept), a.tokensBefore, a.details, a.fromHook, a.usage),
+  context_edit: (m, a, id) => m.appendContextEdit(id(a.target), a.replacement),
+  label: (m, a, id) => m.appendLabelChange(id(a.target), a.label ?? undefined),
+  session_info: (m, a) => m.appendSessionInfo(a.name),
+  custom: (m, a) => m.appendCustomEntry(a.customType, a.data),
+  custom_message: (m, a) => m.appendCustomMessageEntry(a.customType, a.content, a.display, a.details),
+  branch: (m, a, id) => {
+    if (a.to === null) m.resetLeaf();
+    else m.branch(id(a.to));
+    return null;
+  },
+  branch_summary: (m, a, id) => m.branchWithSummary(id(a.to), a.summary, a.details, a.fromHook, a.usage),
+};
+
+function appendAll(manager, appends) {
+  const ids = [];
+  const names = {};
+  const id = (value) => {
+    if (typeof value !== "string" || !value.startsWith("$")) return value ?? null;
+    if (!Object.hasOwn(names, value.slice(1))) throw new Error(`No append is called ${value}`);
+    return names[value.slice(1)];
+  };
+  for (const [index, append] of appends.entries()) {
+    try {
+      if (!Object.hasOwn(APPEND, append.what)) throw new Error(`No such append: ${append.what}`);
+      const made = APPEND[append.what](manager, append, id);
+      ids.push(made);
+      if (append.as !== undefined) names[append.as] = made;
+    } catch (error) {
+      return { error: error.message, failedAt: index, ids, names, leaf: manager.getLeafId() };
+    }
+  }
+  return { ids, names, leaf: manager.getLeafId() };
+}
+
+const ANSWER = {
+  version: () => ({ pi, node: process.versions.node, sessionVersion: CURRENT_SESSION_VERSION }),
+  open,
+  append: (question) => {
+    const manager = SessionManager.open(existing(question.path));
+    return { file: manager.getSessionFile(), ...appendAll(manager, question.appends) };
+  },
+  create: (question) => {
+    fs.mkdirSync(question.dir, { recursive: true });
+    const manager = SessionManager.create(question.cwd, question.dir, question.id ? { id: question.id } : undefined);
+    const done = appendAll(manager, question.appends ?? []);
+    const file = manager.getSessionFile();
+    return { file, sessionId: manager.getSessionId(), written: fs.existsSync(file), ...done };
+  },
+  branched: (question) => {
+    const manager = SessionManager.open(existing(question.path));
+    const file = manager.createBranchedSession(question.leaf);
+    return { file, written: fs.existsSync(file), leaf: manager.getLeafId() };
+  },
+  fork: (question) => {
+    const manager = SessionManager.forkFrom(existing(question.path), question.cwd, question.dir);
+    return { file: manager.getSessionFile(), leaf: manager.getLeafId() };
+  },
+  list: async (question) => ({ sessions: await SessionManager.list(question.cwd, question.dir) }),
+};
+
+for await (const line of readline.createInterface({ input: process.stdin, crlfDelay: Infinity })) {
+  if (!line.trim()) continue;
+  let answer;
+  try {
+    const question = JSON.parse(line);
+    if (!Object.hasOwn(ANSWER, question.op)) throw new Error(`No such op: ${question.op}`);
+    answer = await ANSWER[question.op](question);
+  } catch (error) {
+    answer = { error: error?.message ?? String(error) };
+  }
+  process.stdout.write(`${JSON.stringify(answer)}\n`);
+}
