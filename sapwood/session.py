@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import attrs
 import trio
@@ -13,7 +14,7 @@ from sapwood.actors.inbox import Handle, Shelf
 from sapwood.actors.kernel import ActorCrashed, Closed, Reader, Ref, System
 from sapwood.actors.projection.fold import Fold
 from sapwood.actors.session_log.view import View
-from sapwood.events.commands import Abort, Input, InputOutcome, Prompt, SessionState
+from sapwood.events.commands import Abort, Delivered, Input, InputOutcome, Prompt, SessionState
 from sapwood.events.content import ImageContent
 from sapwood.events.context import ContextUsage
 from sapwood.events.errors import SapwoodError, SessionClosed
@@ -55,8 +56,9 @@ class Session(Reading):
 
         What reached the log is returned: `Delivered`, with the last answer, a failed or aborted one too. What kept the input out of the
         log is raised: `Refused` (somebody else has the tree; nothing was changed), `StoreError` (the disk), `SessionClosed`.
-        Whoever waits may be cancelled; the run goes on.
+        Whoever waits may be cancelled; the run goes on. Code that the run itself waits for gets `WouldDeadlock` at once.
         """
+        self._wiring.agent.guard()
         return await self.submit(text, images=images).outcome()
 
     def submit(self, text: str, *, images: Sequence[ImageContent] = ()) -> Handle:
@@ -102,13 +104,14 @@ class Session(Reading):
         if self._closed:
             return
         self._closed = True
-        with trio.move_on_after(CLOSING_SECONDS, shield=True):
+        wiring = self._wiring
+        with trio.move_on_after(CLOSING_SECONDS, shield=True), suppress(SapwoodError):
             if self.state != "idle":
-                await self._abort()
-        self._wiring.shelf.fail_all(SessionClosed())
-
-    async def _abort(self) -> None:
-        await self._wiring.agent.ask(Abort())
+                await wiring.agent.ask(Abort())
+            for handle in wiring.shelf.handles():
+                await handle.done()
+        for handle in wiring.shelf.handles():
+            self._give_up(handle.entry_id, SessionClosed())
 
     def _deliver(self, prompt: Prompt, *, again: bool = True) -> None:
         """Ask the agent, and see to it that the handle has an outcome, whoever crashes on the way."""
@@ -118,7 +121,7 @@ class Session(Reading):
             if isinstance(error, ActorCrashed) and again:
                 self._deliver(prompt, again=False)
             elif error is not None and entry_id not in self._wiring.view.tree:
-                self._wiring.shelf.fail(entry_id, _told(error))
+                self._give_up(entry_id, _told(error))
             else:
                 self._resolve(entry_id)
 
@@ -129,9 +132,16 @@ class Session(Reading):
             if isinstance(error, ActorCrashed) and again:
                 self._resolve(entry_id, again=False)
             elif error is not None:
-                self._wiring.shelf.fail(entry_id, _told(error))
+                self._give_up(entry_id, _told(error))
 
         self._wiring.inbox.ask_soon(Resolve(entry_id=entry_id), answered)
+
+    def _give_up(self, entry_id: EntryId, error: SapwoodError) -> None:
+        """Nobody is left who could resolve the handle: the log says whether the input was delivered."""
+        if entry_id in self._wiring.view.tree:
+            self._wiring.shelf.resolve(entry_id, Delivered(entry_id=entry_id, aborted=True))
+        else:
+            self._wiring.shelf.fail(entry_id, error)
 
 
 def _told(error: BaseException) -> SapwoodError:

@@ -12,7 +12,7 @@ from sapwood.actors.agent.run import (
     IDLE,
     Answered,
     CallModel,
-    Done,
+    Told,
     End,
     Happened,
     Record,
@@ -92,7 +92,7 @@ class Agent(Actor[Prompt | Abort]):
             match do:
                 case Tell(event):
                     self._desk.publish(event)
-                    happened = Done()
+                    happened = Told()
                 case Record():
                     happened = await self._record(do)
                 case CallModel(turn_index):

@@ -57,7 +57,7 @@ class Started:
 
 
 @attrs.frozen
-class Done:
+class Told:
     """The event is published."""
 
 
@@ -76,7 +76,7 @@ class Answered:
     message: AssistantMessage
 
 
-Happened = Started | Done | Recorded | Answered
+Happened = Started | Told | Recorded | Answered
 
 
 @attrs.frozen
@@ -104,7 +104,7 @@ def next_step(state: RunState, happened: Happened) -> tuple[RunState, Do]:
             state = attrs.evolve(state, messages=(*state.messages, message), todo=(told, *_after(state, message)))
         case Answered(message=answer):
             state = attrs.evolve(state, todo=(Record(answer),))
-        case Done():
+        case Told():
             pass
         case _:
             assert_never(happened)

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import trio
 
@@ -37,6 +37,10 @@ class Handle:
     def outcome_nowait(self) -> InputOutcome | None:
         """The outcome, or None while there is none."""
         return self._outcome
+
+    async def done(self) -> None:
+        """Wait until there is an outcome, whatever it is."""
+        await self._done.wait()
 
     async def outcome(self) -> InputOutcome:
         """Wait for the one outcome.
@@ -82,6 +86,10 @@ class Shelf:
         """Handles of accepted inputs without an outcome."""
         return (handle for handle in tuple(self._handles.values()) if handle.entry_id in self._accepted)
 
+    def handles(self) -> Sequence[Handle]:
+        """Every handle without an outcome."""
+        return tuple(self._handles.values())
+
     def get(self, entry_id: EntryId) -> Handle | None:
         """The handle, if it still waits."""
         return self._handles.get(entry_id)
@@ -98,11 +106,6 @@ class Shelf:
         if handle is not None:
             taken = handle.input
             handle._settle(Failed(reason=str(error), text=taken.text, images=taken.images), error)  # noqa: SLF001 - as above
-
-    def fail_all(self, error: SapwoodError) -> None:
-        """Nothing will come of what still waits."""
-        for entry_id in tuple(self._handles):
-            self.fail(entry_id, error)
 
     def _take(self, entry_id: EntryId) -> Handle | None:
         self._accepted.discard(entry_id)

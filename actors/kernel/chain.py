@@ -53,9 +53,12 @@ def upstream(link: Link | None) -> Iterator[Link]:
 
 def check(link: Link | None, asked: Party) -> None:
     """May code below `link` ask this actor? Raises WouldDeadlock or UndeclaredAsk."""
-    if link is None:
-        return
-    if any(above.actor is asked for above in upstream(link)):
-        raise WouldDeadlock(link.actor.name, asked.name)
-    if not any(declared is asked for declared in link.actor.asks):
+    guard(link, asked)
+    if link is not None and not any(declared is asked for declared in link.actor.asks):
         raise UndeclaredAsk(link.actor.name, asked.name)
+
+
+def guard(link: Link | None, asked: Party) -> None:
+    """May code below `link` wait for this actor at all? Raises WouldDeadlock."""
+    if link is not None and any(above.actor is asked for above in upstream(link)):
+        raise WouldDeadlock(link.actor.name, asked.name)

@@ -17,9 +17,7 @@ class ActorCrashed(SapwoodError):
 
     def __init__(self, actor: str, message: str, *, dropped: bool = False) -> None:
         super().__init__(
-            f"{actor} never got {message}: a tap dropped it"
-            if dropped
-            else f"{actor} crashed while it handled {message}"
+            f"{actor} never got {message}: a tap dropped it" if dropped else f"{actor} crashed at {message}"
         )
         self.actor = actor
         self.message = message

@@ -10,7 +10,7 @@ from contextvars import copy_context
 from typing import TypeVar, cast
 
 from sapwood.actors.kernel.cell import Cell
-from sapwood.actors.kernel.chain import check, innermost
+from sapwood.actors.kernel.chain import check, guard, innermost
 from sapwood.actors.kernel.commons import Commons
 from sapwood.actors.kernel.errors import ActorCrashed, Closed
 from sapwood.actors.kernel.mailbox import Call, Then
@@ -40,6 +40,10 @@ class Ref:
         if self._commons.phase == "closed":
             raise Closed(self._commons.name)
         self._cell.tell(message)
+
+    def guard(self) -> None:
+        """Raises WouldDeadlock if the running code is part of what this actor waits for: then nobody may wait for it here."""
+        guard(innermost(), self._cell)
 
     def ask_soon(self, message: Ask[object], then: Then) -> None:
         """Put a question without waiting: `then` is called once, with None for a reply or with the error that `ask` would raise.

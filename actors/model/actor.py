@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from typing import assert_never
 
 import attrs
@@ -11,7 +12,7 @@ import trio
 from sapwood.actors.environment import Environment
 from sapwood.actors.kernel import Actor, Reply, Start
 from sapwood.actors.model.assembly import Draft, apply, message
-from sapwood.actors.model.providers.base import Finish, Provider, Request
+from sapwood.actors.model.providers.base import Finish, Piece, Provider, Request
 from sapwood.actors.outgoing import prepare
 from sapwood.events.errors import ProviderError
 from sapwood.events.messages import AssistantMessage
@@ -97,9 +98,14 @@ class ModelActor(Actor[Generate | StopCall]):
         request = Request(
             model=asked.model, purpose=asked.purpose, messages=outgoing.messages, thinking_level=asked.thinking_level
         )
-        async with provider.stream(request) as pieces:
+        async with provider.stream(request) as pieces, _closing(pieces):
             async for piece in pieces:
                 call.draft = apply(call.draft, piece)
                 if isinstance(piece, Finish):
                     return
                 self._publish(MessageUpdate(call_id=asked.call_id, assistant_message_event=piece))
+
+
+def _closing(pieces: AsyncIterator[Piece]) -> AbstractAsyncContextManager[object]:
+    """A provider may hand out a bare generator; what it has not yet said is nobody's, and it must not be left to the collector."""
+    return aclosing(pieces) if isinstance(pieces, AsyncGenerator) else nullcontext()

@@ -9,7 +9,7 @@ from sapwood.actors.agent.run import (
     Answered,
     CallModel,
     Do,
-    Done,
+    Told,
     End,
     Happened,
     Record,
@@ -41,7 +41,7 @@ def play(answer: AssistantMessage) -> list[Do]:
             case CallModel():
                 happened = Answered(answer)
             case Tell() | End():
-                happened = Done()
+                happened = Told()
     return done
 
 

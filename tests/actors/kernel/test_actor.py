@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from sapwood.actors.kernel import Actor, Cancelled, Crashed, Done, Ended, Refused, Reply, Start
 from sapwood.events.errors import SapwoodError
 
@@ -23,6 +24,13 @@ def test_an_operation_belongs_to_its_asker_and_tells_nobody_unless_said_otherwis
 
 
 def test_answers_and_outcomes_cannot_be_changed() -> None:
-    for value in (Reply(1), Done(1), Refused(SapwoodError()), Crashed(ValueError()), Cancelled(), Ended("x", Cancelled())):
+    for value in (
+        Reply(1),
+        Done(1),
+        Refused(SapwoodError()),
+        Crashed(ValueError()),
+        Cancelled(),
+        Ended("x", Cancelled()),
+    ):
         with pytest.raises(AttributeError):
             value.name = "other"  # type: ignore[union-attr, misc]  # pyright: ignore[reportAttributeAccessIssue]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import attrs
 import pytest
+
 from sapwood.actors.kernel import UndeclaredAsk, WouldDeadlock
 from sapwood.actors.kernel.chain import INNERMOST, Link, check, innermost, upstream
 

@@ -4,9 +4,10 @@ from contextvars import copy_context
 
 import pytest
 import trio
+from trio.testing import wait_all_tasks_blocked
+
 from sapwood.actors.kernel.chain import Link
 from sapwood.actors.kernel.commons import Commons, SystemPhase
-from trio.testing import wait_all_tasks_blocked
 
 
 class Nobody:

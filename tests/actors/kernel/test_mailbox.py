@@ -4,9 +4,10 @@ from contextvars import copy_context
 
 import pytest
 import trio
+from trio.testing import wait_all_tasks_blocked
+
 from sapwood.actors.kernel import Closed
 from sapwood.actors.kernel.mailbox import ROOM, Call, Envelope, Mailbox
-from trio.testing import wait_all_tasks_blocked
 
 
 def call() -> Call:

@@ -2,17 +2,27 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from sapwood.actors.kernel.track import Cursor, Published, Resync, Track
 
-Delta = tuple[int, ...]
-"""A mergeable event; a structural one is a bare int."""
+
+@attrs.frozen
+class Delta:
+    """A mergeable event; a structural one is a bare int."""
+
+    atoms: tuple[int, ...]
 
 
-def merge(a: Any, b: Any) -> Any:
-    return a + b if isinstance(a, tuple) and isinstance(b, tuple) else None
+def delta(*atoms: int) -> Delta:
+    return Delta(atoms)
+
+
+def merge(a: Any, b: Any) -> Delta | None:
+    return Delta(a.atoms + b.atoms) if isinstance(a, Delta) and isinstance(b, Delta) else None
 
 
 def track(capacity: int, *, merging: bool = False) -> Track:
@@ -71,43 +81,43 @@ def test_since_that_cannot_be_continued_begins_with_a_resync(since: int) -> None
 def test_a_lagging_cursor_reads_mergeable_neighbours_as_one() -> None:
     made = track(10, merging=True)
     cursor = made.cursor(None)
-    for event in [(1,), (2,), 3, (4,), (5,)]:
+    for event in [delta(1), delta(2), 3, delta(4), delta(5)]:
         made.append(event)
-    assert everything(made, cursor) == [Published(2, (1, 2)), Published(3, 3), Published(5, (4, 5))]
+    assert everything(made, cursor) == [Published(2, delta(1, 2)), Published(3, 3), Published(5, delta(4, 5))]
 
 
 def test_a_full_track_merges_before_it_drops() -> None:
     made = track(3, merging=True)
     cursor = made.cursor(None)
-    for event in [0, (1,), (2,), (3,), (4,)]:
+    for event in [0, delta(1), delta(2), delta(3), delta(4)]:
         made.append(event)
-    assert everything(made, cursor) == [Published(1, 0), Published(5, (1, 2, 3, 4))]
+    assert everything(made, cursor) == [Published(1, 0), Published(5, delta(1, 2, 3, 4))]
 
 
 def test_what_a_cursor_stands_between_is_not_merged() -> None:
     made = track(2, merging=True)
-    made.append((1,))
+    made.append(delta(1))
     between = made.cursor(None)
-    made.append((2,))
+    made.append(delta(2))
     made.append(3)
-    assert everything(made, between) == [Published(2, (2,)), Published(3, 3)]
+    assert everything(made, between) == [Published(2, delta(2)), Published(3, 3)]
 
 
 def test_a_pair_that_was_held_apart_is_merged_when_its_cursor_is_gone() -> None:
     made = track(3, merging=True)
     begin = made.cursor(0)
-    made.append((1,))
+    made.append(delta(1))
     between = made.cursor(None)
-    for event in [(2,), 3]:
+    for event in [delta(2), 3]:
         made.append(event)
     made.forget(between)
     made.append(4)
-    assert everything(made, begin) == [Published(2, (1, 2)), Published(3, 3), Published(4, 4)]
+    assert everything(made, begin) == [Published(2, delta(1, 2)), Published(3, 3), Published(4, 4)]
 
 
 def test_since_inside_of_what_was_merged_begins_with_a_resync() -> None:
     made = track(2, merging=True)
-    for event in [(1,), (2,), 3]:
+    for event in [delta(1), delta(2), 3]:
         made.append(event)
     assert everything(made, made.cursor(1)) == [Resync(("state", 3), 3)]
     assert everything(made, made.cursor(2)) == [Published(3, 3)]
@@ -187,7 +197,7 @@ class Model:
         item = self.made.read(self.cursor)
         match item:
             case Published(seq, event):
-                atoms = list(event) if isinstance(event, tuple) else [event]
+                atoms = list(event.atoms) if isinstance(event, Delta) else [event]
                 assert atoms == list(range(self.seq + 1, seq + 1))
                 self.seq = seq
             case Resync(snapshot, seq):
@@ -220,7 +230,7 @@ def test_every_cursor_reads_what_was_published_modulo_merging(capacity: int, pro
         if command in {"delta", "fact"}:
             head = made._head  # pyright: ignore[reportPrivateUsage]
             seq = made.seq + 1
-            assert made.append((seq,) if command == "delta" else seq) == seq
+            assert made.append(delta(seq) if command == "delta" else seq) == seq
             dropped = made._head is not head  # pyright: ignore[reportPrivateUsage]
             assert not (dropped and mergeable(made))
         elif command == "open":

@@ -1,0 +1,1 @@
+"""Speed and size, ours beside what it is measured by, in one run."""

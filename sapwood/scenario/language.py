@@ -1,0 +1,154 @@
+"""The scenario language: what a story file may say. Values only.
+
+1. A field is the key of the same name in the file; `pass_` is `pass`, since Python keeps that word to itself.
+2. A field without a default must be written, whatever else may be left out.
+3. A further kind of step is one more class here and in `Step`, and one more case in `running`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, Literal
+
+import attrs
+
+from sapwood.events.base import Json
+from sapwood.events.commands import SessionState
+from sapwood.events.entries import KnownEntry
+from sapwood.events.messages import NO_USAGE, Usage
+from sapwood.events.models import Model
+from sapwood.events.runtime import Event
+
+Place = tuple[str | int, ...]
+"""A way into the file's value: `("steps", 0, "prompt")`."""
+
+OutcomeWord = Literal["delivered", "returned", "cancelled", "failed", "refused"]
+"""What may come of an input (R3); `refused` if it was not accepted."""
+
+StoreWord = Literal["memory", "jsonl"]
+
+STEP_LIMIT: Final = 86_400.0
+"""Virtual seconds that one step may take, a day: longer than any limit of the runtime, and it costs nothing to wait for."""
+
+
+@attrs.frozen(kw_only=True)
+class FromFile:
+    """Go on with a copy of this session; the file itself is never touched."""
+
+    file: str
+    """Relative to the scenario's folder."""
+
+
+@attrs.frozen(kw_only=True)
+class FromEntries:
+    """Go on with these entries. `id`, `parentId` (else the entry before) and `timestamp` may be left out."""
+
+    entries: tuple[KnownEntry, ...]
+
+
+Beginning = FromFile | FromEntries
+
+
+@attrs.frozen(kw_only=True)
+class Answer:
+    """What the scripted model says to one call."""
+
+    text: str = ""
+    usage: Usage = NO_USAGE
+    error: str | None = None
+    """The call fails with these words, once `text` has come."""
+    wait: float = 0.0
+    """Seconds of silence before the first word."""
+
+
+@attrs.frozen(kw_only=True)
+class Answers:
+    """A queue of answers for each purpose of a call."""
+
+    turn: tuple[Answer, ...] = ()
+    compaction: tuple[Answer, ...] = ()
+    turn_prefix: tuple[Answer, ...] = ()
+    branch_summary: tuple[Answer, ...] = ()
+
+
+@attrs.frozen
+class Pattern:
+    """What an event, an entry or a message must look like: a JSON value that `matching` understands."""
+
+    value: Json
+    """`...` for any run; else a mapping."""
+
+
+@attrs.frozen(kw_only=True)
+class Expect:
+    """What must be seen. What is not mentioned is not looked at."""
+
+    events: tuple[Pattern, ...] | None = None
+    """All of them, in order. Pieces of answers (`message_update`) are passed over unless one is mentioned."""
+    entries: tuple[Pattern, ...] | None = None
+    """All that are new, in order."""
+    projection: tuple[Pattern, ...] | None = None
+    """What the model sees at the end, in order. A message is expected to be sent, unless `unsent` gives the reason."""
+    usage: str | None = None
+    """As `41.2%/200000`."""
+    state: SessionState | None = None
+
+
+NOTHING_EXPECTED: Final = Expect()
+
+
+@attrs.frozen(kw_only=True)
+class Prompt:
+    """Say this to the model, and wait until all has settled."""
+
+    prompt: str
+    outcome: OutcomeWord = "delivered"
+    expect: Expect = NOTHING_EXPECTED
+
+
+@attrs.frozen(kw_only=True)
+class Feed:
+    """Publish these events as if an actor had: no model is asked."""
+
+    events: tuple[Event, ...]
+    expect: Expect = NOTHING_EXPECTED
+
+
+@attrs.frozen(kw_only=True)
+class Pass:
+    """Let so many virtual seconds go by."""
+
+    pass_: float
+    expect: Expect = NOTHING_EXPECTED
+
+
+Step = Prompt | Feed | Pass
+
+DEFAULT_MODEL: Final = Model(provider="scripted", id="talker")
+
+
+@attrs.frozen(kw_only=True)
+class Story:
+    """A whole scenario, as its file says it."""
+
+    title: str
+    about: str = ""
+    session: Beginning | None = None
+    """None: a new one."""
+    store: StoreWord | None = None
+    """None: a file if the session comes from one, else memory."""
+    model: Model = DEFAULT_MODEL
+    answers: Answers = Answers()
+    steps: tuple[Step, ...]
+    expect: Expect = NOTHING_EXPECTED
+
+
+@attrs.frozen(kw_only=True)
+class Scenario:
+    """A story and the file that it stands in. Made by `sapwood.scenario.load`."""
+
+    path: Path
+    story: Story
+    line_of: Callable[[Place], int] = attrs.field(eq=False, repr=False)
+    """The line, counted from 1, that something stands on."""

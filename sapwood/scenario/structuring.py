@@ -1,0 +1,213 @@
+"""From a plain value to a `Story`. No I/O.
+
+1. Text is text, a number is a number: nothing is turned into something else.
+2. An unknown key is refused, with the nearest right one.
+3. Of several faults the one that stands first in the file is told: `fit` raises one `Misfit`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, Literal, get_args, get_origin
+
+import attrs
+from cattrs import BaseValidationError, ClassValidationError, Converter, ForbiddenExtraKeysError
+from cattrs.errors import IterableValidationError
+from cattrs.gen import make_dict_structure_fn, override
+
+from sapwood.events.base import Json, is_array, is_object
+from sapwood.events.messages import Message, Usage
+from sapwood.events.models import Model
+from sapwood.events.runtime import Event
+from sapwood.scenario.errors import Misfit, hint
+from sapwood.scenario.language import (
+    DEFAULT_MODEL,
+    Answer,
+    Answers,
+    Expect,
+    Feed,
+    FromEntries,
+    FromFile,
+    Pass,
+    Pattern,
+    Place,
+    Prompt,
+    Step,
+    Story,
+)
+from sapwood.scenario.matching import GAP
+from sapwood.scenario.wire import ENTRY_KINDS, EVENT_NAMES, tags, to_entries, to_event, to_model, to_usage
+
+STEPS: Final[Mapping[str, type]] = {"prompt": Prompt, "events": Feed, "pass": Pass}
+"""The key by which a step is told."""
+BEGINNINGS: Final[Mapping[str, type]] = {"file": FromFile, "entries": FromEntries}
+
+Hook = Callable[[Json, Any], Any]
+
+
+def fit(value: Json, line_of: Callable[[Place], int]) -> Story:
+    """The story in a value, or the first `Misfit` in it."""
+    try:
+        return _converter(_model_of(value)).structure(value, Story)
+    except (BaseValidationError, Misfit) as error:
+        faults = list(_faults(error, ()))
+        raise min(faults, key=lambda fault: line_of(fault.place)) from error
+
+
+def _model_of(value: Json) -> Model:
+    """The story's model, for the messages that do not name theirs. A wrong one is told when its turn comes."""
+    try:
+        return to_model(value["model"]) if is_object(value) and "model" in value else DEFAULT_MODEL
+    except Misfit:
+        return DEFAULT_MODEL
+
+
+def _converter(model: Model) -> Converter:
+    made = Converter(forbid_extra_keys=True, detailed_validation=True)
+    made.register_structure_hook(str, _text)
+    made.register_structure_hook(float, _seconds)
+    made.register_structure_hook_func(_is_made_of(Literal), _word)
+    made.register_structure_hook_func(_is_made_of(tuple), _listing(made))
+    made.register_structure_hook(Model, lambda value, _: to_model(value))
+    made.register_structure_hook(Usage, lambda value, _: to_usage(value))
+    made.register_structure_hook(Event, lambda value, _: to_event(value, model))
+    for kind in (Answer, Answers, FromFile, Prompt, Feed):
+        made.register_structure_hook(kind, _mapping(kind, made))
+    made.register_structure_hook(Pass, _mapping(Pass, made, pass_=override(rename="pass")))
+    entries = override(struct_hook=lambda value, _: to_entries(_listed(value), model))
+    made.register_structure_hook(FromEntries, _mapping(FromEntries, made, entries=entries))
+    made.register_structure_hook(
+        Expect,
+        _mapping(
+            Expect,
+            made,
+            events=override(struct_hook=_patterns("type", "event", EVENT_NAMES)),
+            entries=override(struct_hook=_patterns("type", "entry", ENTRY_KINDS)),
+            projection=override(struct_hook=_patterns("role", "message", tags(Message))),
+        ),
+    )
+    made.register_structure_hook(Step, _by_key("step", STEPS, made))
+    beginning = override(struct_hook=_by_key("session", BEGINNINGS, made))
+    made.register_structure_hook(Story, _mapping(Story, made, session=beginning))
+    return made
+
+
+def _is_made_of(origin: object) -> Callable[[object], bool]:
+    return lambda kind: get_origin(kind) == origin
+
+
+def _text(value: Json, _: object) -> str:
+    if not isinstance(value, str):
+        raise Misfit(f"must be text, not {value!r}" + (": put it in quotes" if isinstance(value, int | float) else ""))
+    return value
+
+
+def _seconds(value: Json, _: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+        raise Misfit(f"must be a number of seconds, 0 or more, not {value!r}")
+    return float(value)
+
+
+def _word(value: Json, kind: object) -> str:
+    words: tuple[str, ...] = get_args(kind)
+    if not isinstance(value, str) or value not in words:
+        raise Misfit(f"must be one of {', '.join(words)}, not {value!r}")
+    return value
+
+
+def _listed(value: Json) -> list[Json]:
+    if not is_array(value):
+        raise Misfit("must be a list: each item on a line of its own, behind a dash")
+    return list(value)
+
+
+def _listing(made: Converter) -> Hook:
+    def hook(value: Json, kind: Any) -> Any:
+        item: Any = get_args(kind)[0]
+        listed: Any = list[item]
+        return tuple(made.structure(_listed(value), listed))
+
+    return hook
+
+
+def _mapping(kind: type, made: Converter, **overrides: Any) -> Hook:
+    """What cattrs makes for a class, for mappings alone."""
+    structure: Hook = make_dict_structure_fn(kind, made, **overrides)
+    keys = ", ".join(field.name.removesuffix("_") for field in attrs.fields(kind))
+
+    def hook(value: Json, _: Any) -> Any:
+        if not is_object(value):
+            raise Misfit(f"must be a mapping, with keys out of: {keys}")
+        return structure(value, kind)
+
+    return hook
+
+
+def _by_key(what: str, table: Mapping[str, type], made: Converter) -> Hook:
+    """One of several classes, told by the one key that only it has."""
+    every = {field.name.removesuffix("_") for kind in table.values() for field in attrs.fields(kind)}
+
+    def hook(value: Json, _: Any) -> Any:
+        if value is None and what == "session":
+            return None
+        if not is_object(value):
+            raise Misfit(f"a {what} must be a mapping with one of: {', '.join(table)}")
+        strange = next((key for key in value if key not in every), None)
+        if strange is not None:
+            raise Misfit(f"unknown key {strange!r}{hint(strange, every)}", (strange,))
+        named = [key for key in value if key in table]
+        if len(named) != 1:
+            raise Misfit(f"a {what} needs exactly one of: {', '.join(table)}", tuple(named[1:2]))
+        kind: Any = table[named[0]]
+        return made.structure(value, kind)
+
+    return hook
+
+
+def _patterns(key: str, what: str, known: frozenset[str]) -> Hook:
+    """A list of patterns: `...`, the name of a kind, or a mapping."""
+
+    def pattern(item: Json, at: int) -> Pattern:
+        if item == GAP:
+            return Pattern(GAP)
+        value: Json = {key: item} if isinstance(item, str) else item
+        if not is_object(value):
+            raise Misfit(f"must be {GAP}, the name of an {what}, or a mapping with its {key}", (at,))
+        name = value.get(key)
+        if isinstance(name, str) and not name.endswith(GAP) and name not in known:
+            raise Misfit(f"no {what} has the {key} {name!r}{hint(name, known)}", (at, key))
+        return Pattern(value)
+
+    def hook(value: Json, _: Any) -> tuple[Pattern, ...] | None:
+        return None if value is None else tuple(pattern(item, at) for at, item in enumerate(_listed(value)))
+
+    return hook
+
+
+def _faults(error: BaseException, place: Place) -> Iterator[Misfit]:
+    """Every fault in what cattrs raised, with its place. What is no fault of the text is raised again."""
+    match error:
+        case ClassValidationError():
+            noted, others = error.group_exceptions()
+            for fault, note in noted:
+                name = note.name.removesuffix("_")
+                if isinstance(fault, KeyError):
+                    yield Misfit(f"the key {name!r} is missing", place)
+                else:
+                    yield from _faults(fault, (*place, name))
+            for fault in others:
+                yield from _faults(fault, place)
+        case IterableValidationError():
+            noted_items, others = error.group_exceptions()
+            for fault, item in noted_items:
+                yield from _faults(fault, (*place, item.index))
+            for fault in others:
+                yield from _faults(fault, place)
+        case ForbiddenExtraKeysError(cl=kind, extra_fields=extra):
+            known = [field.name.removesuffix("_") for field in attrs.fields(kind)]
+            for key in sorted(extra):
+                yield Misfit(f"unknown key {key!r}{hint(key, known)}", (*place, key))
+        case Misfit(message=message, place=inner):
+            yield Misfit(message, (*place, *inner))
+        case _:
+            raise error

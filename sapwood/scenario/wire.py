@@ -1,0 +1,165 @@
+"""From the plain values of a scenario to typed events, entries, models and usage. No I/O.
+
+1. Names and shapes are the wire's; what is wrong is a `Misfit` with its place, and the nearest right name.
+2. What a story need not say is filled in: an entry's id, parent and time, and a message's time, provider, model, usage and stop reason.
+3. Nothing that is written is changed, but for a text that stands where the wire wants a list of blocks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, cast, get_args
+
+import msgspec
+
+from sapwood.actors.environment import EPOCH_MS, iso
+from sapwood.events.base import Json, is_array, is_object
+from sapwood.events.entries import EXTRA, KnownEntry
+from sapwood.events.messages import Usage
+from sapwood.events.models import Model
+from sapwood.events.runtime import Event
+from sapwood.scenario.errors import Misfit, hint
+from sapwood.scenario.language import DEFAULT_MODEL, Place
+
+
+def tags(union: Any) -> frozenset[str]:
+    """The wire names of a union's members."""
+    return frozenset(str(kind.__struct_config__.tag) for kind in get_args(union))
+
+
+EVENT_NAMES: Final = tags(Event)
+ENTRY_KINDS: Final = tags(KnownEntry)
+
+_AT: Final = re.compile(r" - at `\$?(?P<path>[^`]*)`$")
+_STEP: Final = re.compile(r"\.([^.\[]+)|\[([0-9]+)\]")
+_UNKNOWN_FIELD: Final = re.compile(r"Object contains unknown field `([^`]*)`")
+_UNKNOWN_TAG: Final = re.compile(r"Invalid value '([^']*)'$")
+
+
+def convert(value: Json, kind: Any) -> Any:
+    """The value as this type of Struct; `Misfit` with the place of what does not fit."""
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        raise _misfit(str(error), kind) from error
+
+
+def to_event(value: Json, model: Model = DEFAULT_MODEL) -> Event:
+    """A literal event, its messages filled in."""
+    value = known_type(value, EVENT_NAMES, "event")
+    return cast("Event", convert({key: _filled(key, item, model) for key, item in value.items()}, Event))
+
+
+def to_entries(values: Sequence[Json], model: Model = DEFAULT_MODEL) -> tuple[KnownEntry, ...]:
+    """Literal entries, each filled in and hung under the one before it unless it names its parent."""
+    entries: list[KnownEntry] = []
+    for at, value in enumerate(values):
+        try:
+            entries.append(_to_entry(value, entries, model))
+        except Misfit as misfit:
+            raise Misfit(misfit.message, (at, *misfit.place)) from misfit
+    return tuple(entries)
+
+
+def to_model(value: Json) -> Model:
+    """A model by its wire names; of the scripted provider unless it says otherwise."""
+    if not is_object(value):
+        raise Misfit("must be a mapping such as {id: talker, contextWindow: 200000}")
+    defaults: Mapping[str, Json] = {"provider": DEFAULT_MODEL.provider, "id": DEFAULT_MODEL.id}
+    return cast("Model", convert({**defaults, **value}, Model))
+
+
+def to_usage(value: Json) -> Usage:
+    """Tokens by their wire names; what is not mentioned is zero."""
+    if not is_object(value):
+        raise Misfit("must be a mapping such as {input: 20, output: 5}")
+    return cast("Usage", convert({**_NO_USAGE, **value}, Usage))
+
+
+def known_type(value: Json, known: frozenset[str], what: str) -> dict[str, Json]:
+    """The value, if it is a mapping with a `type` that there is."""
+    if not is_object(value):
+        raise Misfit(f"an {what} must be a mapping with a type")
+    kind = value.get("type")
+    if not isinstance(kind, str):
+        raise Misfit(f"an {what} needs a type", ("type",))
+    if kind not in known:
+        raise Misfit(f"no {what} is called {kind!r}{hint(kind, known)}", ("type",))
+    return value
+
+
+_NO_USAGE: Final[Mapping[str, Json]] = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}
+
+
+def _to_entry(value: Json, before: Sequence[KnownEntry], model: Model) -> KnownEntry:
+    value = known_type(value, ENTRY_KINDS, "entry")
+    defaults: dict[str, Json] = {
+        "id": f"e{len(before) + 1}",
+        "parentId": before[-1].id if before else None,
+        "timestamp": iso(EPOCH_MS),
+    }
+    entry = cast(
+        "KnownEntry",
+        convert(defaults | {key: _filled(key, item, model) for key, item in value.items()}, KnownEntry),
+    )
+    ids = {other.id for other in before}
+    if entry.id in ids:
+        raise Misfit(f"the id {entry.id!r} is taken by an entry above", ("id",))
+    if entry.parent_id is not None and entry.parent_id not in ids:
+        raise Misfit(f"no entry above has the id {entry.parent_id!r}", ("parentId",))
+    return entry
+
+
+def _filled(key: str, value: Json, model: Model) -> Json:
+    """The value of a key that holds messages with its messages filled in, any other as it is."""
+    if key == "message" and is_object(value):
+        return _filled_message(value, model)
+    if key in {"messages", "toolResults"} and is_array(value):
+        return [_filled_message(one, model) if is_object(one) else one for one in value]
+    return value
+
+
+def _filled_message(value: dict[str, Json], model: Model) -> dict[str, Json]:
+    content = value.get("content")
+    blocks: dict[str, Json] = {"content": [{"type": "text", "text": content}]} if isinstance(content, str) else {}
+    match value.get("role"):
+        case "assistant":
+            said: dict[str, Json] = {"content": [], "api": model.api, "provider": model.provider, "model": model.id}
+            end: dict[str, Json] = {"usage": _NO_USAGE, "stopReason": "stop", "timestamp": EPOCH_MS}
+            return {**said, **end, **value, **blocks}
+        case "toolResult":
+            return {"isError": False, "timestamp": EPOCH_MS, **value, **blocks}
+        case _:
+            return {"timestamp": EPOCH_MS, **value}
+
+
+def _misfit(text: str, kind: Any) -> Misfit:
+    """Our sentence for msgspec's, which is such as `Expected `int`, got `str` - at `$.message.timestamp``."""
+    found = _AT.search(text)
+    words = text if found is None else text[: found.start()]
+    place: Place = ()
+    if found is not None:
+        place = tuple(name or int(number) for name, number in _STEP.findall(found["path"]))
+    if (unknown := _UNKNOWN_FIELD.fullmatch(words)) is not None:
+        return Misfit(f"unknown key {unknown[1]!r}{hint(unknown[1], _fields(kind))}", (*place, unknown[1]))
+    if (tag := _UNKNOWN_TAG.fullmatch(words)) is not None:
+        return Misfit(f"{tag[1]!r} is no {place[-1] if place else 'value'} that there is", place)
+    return Misfit(words[:1].lower() + words[1:].replace("`", "'"), place)
+
+
+def _fields(kind: Any) -> set[str]:
+    """The wire names of all fields that a value of this type may have, at any depth."""
+    names: set[str] = set()
+    todo, done = [kind], set[Any]()
+    while todo:
+        one = todo.pop()
+        if one in done:
+            continue
+        done.add(one)
+        todo.extend(get_args(one))
+        if isinstance(one, type) and issubclass(one, msgspec.Struct):
+            fields = msgspec.structs.fields(one)
+            names.update(field.encode_name for field in fields)
+            todo.extend(field.type for field in fields)
+    return names - {EXTRA}

@@ -1,0 +1,107 @@
+"""The inbox resolves handles by the news of a run, and by the log where it missed the news."""
+
+from __future__ import annotations
+
+from sapwood.actors.inbox.actor import Inbox
+from sapwood.actors.inbox.shelf import Handle, Shelf
+from sapwood.actors.kernel import Reply
+from sapwood.actors.session_log.view import View
+from sapwood.events.codec import encode_entry
+from sapwood.events.commands import Delivered, Input, Returned
+from sapwood.events.ids import EntryId
+from sapwood.events.requests import Accept, Resolve
+from sapwood.events.runtime import AgentEnd, AgentSettled, TurnEnd
+from sapwood.store.memory import MemoryStore
+from tests.build import HEADER, MS, assistant, message_entry, user
+
+ID = EntryId("u1")
+INPUT = Input(entry_id=ID, text="hi", timestamp=MS)
+ANSWER = assistant("hello")
+
+
+class Desk:
+    """An inbox with one accepted input."""
+
+    def __init__(self) -> None:
+        self.store = MemoryStore(HEADER)
+        self.view = View(self.store)
+        self.shelf = Shelf()
+        self.running = True
+        self.inbox = self.made()
+        self.handle: Handle = self.shelf.put(INPUT)
+        assert self.inbox.handle(Accept(input=INPUT)) == Reply()
+
+    def made(self) -> Inbox:
+        return Inbox(self.shelf, self.view, lambda: self.running)
+
+    def deliver(self) -> None:
+        self.store.append([encode_entry(message_entry("u1", user("hi")))])
+
+    def answer(self) -> None:
+        self.store.append([encode_entry(message_entry("a1", ANSWER, "u1"))])
+
+
+def test_a_run_that_settles_resolves_what_it_took_up_with_its_turns_and_its_answer() -> None:
+    desk = Desk()
+    desk.deliver()
+    desk.inbox.handle(TurnEnd(message=ANSWER, tool_results=()))
+    desk.inbox.handle(AgentEnd(messages=(user("hi"), ANSWER), will_retry=False))
+    assert desk.handle.outcome_nowait is None
+
+    desk.inbox.handle(AgentSettled(aborted=False))
+
+    assert desk.handle.outcome_nowait == Delivered(entry_id=ID, answer=ANSWER, turns=1)
+
+
+def test_turns_and_answer_are_of_one_run() -> None:
+    desk = Desk()
+    desk.inbox.handle(TurnEnd(message=ANSWER, tool_results=()))
+    desk.inbox.handle(AgentEnd(messages=(ANSWER,), will_retry=False))
+    desk.inbox.handle(AgentSettled(aborted=True))
+    second = desk.shelf.put(INPUT)
+    desk.inbox.handle(Accept(input=INPUT))
+    desk.deliver()
+
+    desk.inbox.handle(AgentSettled(aborted=False))
+
+    assert second.outcome_nowait == Delivered(entry_id=ID)
+
+
+def test_what_is_not_in_the_log_is_handed_back() -> None:
+    desk = Desk()
+
+    desk.inbox.handle(AgentSettled(aborted=True))
+
+    assert desk.handle.outcome_nowait == Returned(text="hi")
+
+
+def test_the_news_of_the_end_may_get_lost_and_the_handle_is_resolved_all_the_same() -> None:
+    desk = Desk()
+    desk.deliver()
+
+    assert desk.inbox.handle(Resolve(entry_id=ID)) == Reply()
+    assert desk.inbox.handle(Resolve(entry_id=ID)) == Reply()
+
+    assert desk.handle.outcome_nowait == Delivered(entry_id=ID, aborted=True)
+
+
+def test_made_anew_while_the_run_goes_on_it_takes_the_answer_from_the_log() -> None:
+    desk = Desk()
+    desk.deliver()
+    desk.answer()
+
+    desk.inbox = desk.made()
+    assert desk.handle.outcome_nowait is None
+    desk.inbox.handle(AgentSettled(aborted=False))
+
+    assert desk.handle.outcome_nowait == Delivered(entry_id=ID, answer=ANSWER)
+
+
+def test_made_anew_when_the_run_is_over_it_resolves_at_once() -> None:
+    desk = Desk()
+    desk.deliver()
+    desk.running = False
+
+    desk.made()
+
+    assert desk.handle.outcome_nowait == Delivered(entry_id=ID, aborted=True)

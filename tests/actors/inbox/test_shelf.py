@@ -1,0 +1,77 @@
+"""Handles get exactly one outcome."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+import trio.testing
+
+from sapwood.actors.inbox.shelf import Shelf
+from sapwood.events.commands import Delivered, Failed, Input, Returned
+from sapwood.events.errors import Refused
+from sapwood.events.ids import EntryId
+from tests.build import MS
+
+ID = EntryId("u1")
+INPUT = Input(entry_id=ID, text="hi", timestamp=MS)
+BUSY = Refused("busy", "not now")
+
+
+async def test_an_outcome_is_given_once_and_the_first_one_stays() -> None:
+    shelf = Shelf()
+    handle = shelf.put(INPUT)
+    assert handle.outcome_nowait is None
+    assert "waiting" in repr(handle)
+
+    shelf.resolve(ID, Delivered(entry_id=ID))
+    shelf.resolve(ID, Returned(text="hi"))
+    shelf.fail(ID, BUSY)
+
+    assert await handle.outcome() == Delivered(entry_id=ID)
+    assert (handle.entry_id, handle.input) == (ID, INPUT)
+
+
+async def test_what_kept_an_input_out_is_raised_and_the_input_is_handed_back_whole() -> None:
+    shelf = Shelf()
+    handle = shelf.put(INPUT)
+
+    shelf.fail(ID, BUSY)
+
+    assert handle.outcome_nowait == Failed(reason="not now", text="hi")
+    with pytest.raises(Refused, match="not now"):
+        await handle.outcome()
+    await handle.done()
+
+
+async def test_whoever_waits_may_leave_without_taking_the_outcome_along(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    shelf = Shelf()
+    handle = shelf.put(INPUT)
+    with trio.move_on_after(1):
+        await handle.outcome()
+
+    shelf.resolve(ID, Delivered(entry_id=ID))
+
+    assert await handle.outcome() == Delivered(entry_id=ID)
+
+
+def test_only_accepted_inputs_wait_and_only_those_without_an_outcome_stand_on_the_shelf() -> None:
+    shelf = Shelf()
+    handle = shelf.put(INPUT)
+    assert (list(shelf.waiting()), shelf.handles(), shelf.get(ID)) == ([], (handle,), handle)
+
+    shelf.accept(ID)
+    assert list(shelf.waiting()) == [handle]
+
+    shelf.resolve(ID, Delivered(entry_id=ID))
+    assert (list(shelf.waiting()), shelf.handles(), shelf.get(ID)) == ([], (), None)
+
+
+def test_an_unknown_input_has_nothing_to_resolve() -> None:
+    shelf = Shelf()
+
+    shelf.resolve(ID, Delivered(entry_id=ID))
+    shelf.fail(ID, BUSY)
+
+    assert shelf.handles() == ()

@@ -1,0 +1,144 @@
+"""One attempt a call; whatever becomes of it is a message."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+
+import trio
+import trio.testing
+
+from sapwood.actors.environment import Environment
+from sapwood.actors.kernel import Ref, Ring, open_system
+from sapwood.actors.model.actor import STOPPED, ModelActor
+from sapwood.actors.model.assembly import CUT_OFF
+from sapwood.actors.model.providers.base import Piece, Provider, Request
+from sapwood.actors.model.providers.scripted import Scripted, ScriptedAnswer
+from sapwood.events.content import text_of
+from sapwood.events.deltas import TextDelta
+from sapwood.events.messages import AssistantMessage, Message
+from sapwood.events.models import Model
+from sapwood.events.requests import Generate, StopCall
+from sapwood.events.runtime import Diagnostic, Event, MessageStart, MessageUpdate
+from tests.build import MODEL, assistant, call, result, usage, user
+
+Told = list[Event]
+
+
+@asynccontextmanager
+async def model_actor(provider: Provider) -> AsyncGenerator[tuple[Ref, Told]]:
+    told: Told = []
+
+    def publish(event: Event) -> int:
+        told.append(event)
+        return len(told)
+
+    async with open_system("test", ring=Ring(64)) as system:
+        environment = Environment.scripted()
+        yield system.spawn("model", lambda: ModelActor({provider.id: provider}, environment, publish)), told
+
+
+def ask(*messages: Message, call_id: str = "c1", model: Model = MODEL) -> Generate:
+    return Generate(call_id=call_id, model=model, purpose="turn", messages=messages or (user(),))
+
+
+class Strange:
+    """A provider that streams what it is given, and then does what it is told."""
+
+    id = "scripted"
+
+    def __init__(self, *pieces: Piece, fault: Exception | None = None) -> None:
+        self._pieces, self._fault = pieces, fault
+
+    @asynccontextmanager
+    async def stream(self, request: Request) -> AsyncIterator[AsyncIterator[Piece]]:
+        async def play() -> AsyncGenerator[Piece]:
+            for piece in self._pieces:
+                await trio.lowlevel.checkpoint()
+                yield piece
+            if self._fault is not None:
+                raise self._fault
+
+        async with aclosing(play()) as pieces:
+            yield pieces
+
+
+async def test_an_answer_streams_and_comes_back_whole() -> None:
+    provider = Scripted({"turn": [ScriptedAnswer(text="Hello you", usage=usage(9))]})
+    async with model_actor(provider) as (model, told):
+        answer = await model.ask(ask())
+
+    assert (text_of(answer.content), answer.stop_reason, answer.usage.total_tokens) == ("Hello you", "stop", 9)
+    assert isinstance(told[0], MessageStart)
+    assert isinstance(told[0].message, AssistantMessage)
+    assert told[0].message.stop_reason == "pending"
+    pieces = [event.assistant_message_event for event in told if isinstance(event, MessageUpdate)]
+    assert [piece.delta for piece in pieces if isinstance(piece, TextDelta)] == ["Hello ", "you"]
+
+
+async def test_a_provider_that_fails_is_a_failed_answer_with_what_came() -> None:
+    provider = Scripted({"turn": [ScriptedAnswer(text="half", error="overloaded")]})
+    async with model_actor(provider) as (model, _):
+        answer = await model.ask(ask())
+
+    assert (text_of(answer.content), answer.stop_reason, answer.error_message) == ("half", "error", "overloaded")
+
+
+async def test_a_hosts_provider_that_breaks_is_a_failed_answer_and_the_next_call_works() -> None:
+    async with model_actor(Strange(TextDelta(content_index=0, delta="x"), fault=KeyError("oops"))) as (model, _):
+        answer = await model.ask(ask())
+        again = await model.ask(ask(call_id="c2"))
+
+    assert (answer.stop_reason, answer.error_message) == ("error", "KeyError: 'oops'")
+    assert again.error_message == answer.error_message
+
+
+async def test_a_stream_that_just_ends_is_a_failed_answer() -> None:
+    async with model_actor(Strange(TextDelta(content_index=0, delta="so"))) as (model, _):
+        answer = await model.ask(ask())
+
+    assert (text_of(answer.content), answer.stop_reason, answer.error_message) == ("so", "error", CUT_OFF)
+
+
+async def test_an_unknown_provider_is_a_failed_answer_that_says_which_there_are() -> None:
+    async with model_actor(Scripted()) as (model, _):
+        answer = await model.ask(ask(model=Model(provider="other", id="x")))
+
+    assert "no provider is called 'other' (there are: scripted)" in (answer.error_message or "")
+
+
+async def test_a_stopped_call_comes_back_as_aborted_with_what_came(autojump_clock: trio.testing.MockClock) -> None:
+    provider = Scripted({"turn": [ScriptedAnswer(text="late", wait=100)]})
+    async with model_actor(provider) as (model, _), trio.open_nursery() as nursery:
+
+        async def stop() -> None:
+            await trio.sleep(1)
+            assert await model.ask(StopCall(call_id="c1")) is True
+
+        nursery.start_soon(stop)
+        answer = await model.ask(ask())
+
+    assert (answer.stop_reason, answer.error_message) == ("aborted", STOPPED)
+    assert trio.current_time() < 50
+
+
+async def test_a_call_can_be_stopped_before_it_is_made() -> None:
+    provider = Scripted({"turn": [ScriptedAnswer(text="never"), ScriptedAnswer(text="next")]})
+    async with model_actor(provider) as (model, _):
+        assert await model.ask(StopCall(call_id="c1")) is False
+        stopped = await model.ask(ask())
+        following = await model.ask(ask(call_id="c2"))
+
+    assert stopped.stop_reason == "aborted"
+    assert following.stop_reason == "stop"
+
+
+async def test_what_goes_out_is_paired_and_each_repair_is_told() -> None:
+    provider = Scripted({"turn": [ScriptedAnswer(text="ok")]})
+    async with model_actor(provider) as (model, told):
+        await model.ask(ask(user(), assistant(call("a")), assistant("x", stop="error"), user("go on")))
+
+    sent = provider.requests[0].messages
+    assert [message.__struct_config__.tag for message in sent] == ["user", "assistant", "toolResult", "user"]
+    assert [event.facts for event in told if isinstance(event, Diagnostic)] == [{"repair": "supplied"}]
+    assert result("a").tool_call_id == "a"

@@ -1,0 +1,92 @@
+"""The house keeps its rules, and each rule can be broken."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from sapwood import Model, Runtime
+from sapwood.actors.environment import Environment
+from sapwood.actors.kernel import Ref
+from tests.house import layout
+
+Rule = Callable[[Path], Iterator[str]]
+RULES: list[Rule] = [
+    layout.outward_imports,
+    layout.impure_imports,
+    layout.without_test,
+    layout.homeless_names,
+    layout.too_long,
+    layout.places,
+]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_the_house_keeps_the_rule(rule: Rule) -> None:
+    assert list(rule(layout.ROOT)) == []
+
+
+def house(root: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return root
+
+
+BROKEN: list[tuple[Rule, dict[str, str], str]] = [
+    (layout.outward_imports, {"events/a.py": "import sapwood.store.tree"}, "events stands below store"),
+    (layout.outward_imports, {"store/a.py": "from sapwood import Session"}, "store stands below sapwood"),
+    (layout.outward_imports, {"actors/a.py": "from . import b"}, "imports relatively"),
+    (layout.outward_imports, {"actors/a.py": "def f():\n    import events.ids"}, "say sapwood.events.ids"),
+    (layout.outward_imports, {"actors/kernel/a.py": "import sapwood.events.entries"}, "no domain word"),
+    (layout.impure_imports, {"events/a.py": "from time import time"}, "is told what time it is"),
+    (layout.impure_imports, {"actors/agent/run.py": "import trio"}, "a pure module"),
+    (layout.without_test, {"store/tree.py": ""}, "tests/store/test_tree.py"),
+    (
+        layout.homeless_names,
+        {"events/__init__.py": "__all__ = ['A']", "events/a.py": "class A: ...", "store/b.py": "class A: ..."},
+        "a public name has one home",
+    ),
+    (layout.homeless_names, {"events/__init__.py": "__all__ = ['B', 'A']"}, "out of order"),
+    (layout.too_long, {"events/a.py": "x = 1\n" * 351}, "two ideas"),
+]
+
+
+@pytest.mark.parametrize(("rule", "files", "complaint"), BROKEN, ids=lambda value: getattr(value, "__name__", None))
+def test_a_broken_rule_is_told(rule: Rule, files: dict[str, str], complaint: str, tmp_path: Path) -> None:
+    complaints = list(rule(house(tmp_path, files)))
+
+    assert len(complaints) == 1
+    assert complaint in complaints[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [("see /" + "root/x", "a path of a machine"), ("https://" + "pypi.org/x", "the host of a registry")],
+)
+def test_a_machine_and_a_registry_are_told(line: str, complaint: str, tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    house(tmp_path, {"a.txt": line})
+    subprocess.run(["git", "add", "."], cwd=tmp_path, check=True)
+
+    assert complaint in next(layout.places(tmp_path))
+
+
+async def test_the_ask_graph_of_a_session_has_no_circle() -> None:
+    runtime = Runtime(environment=Environment.scripted())
+    async with runtime.open_session(None, model=Model(provider="x", id="y")) as session:
+        actors = session._wiring.system.actors
+
+        def walk(ref: Ref, above: tuple[Ref, ...]) -> None:
+            assert ref not in above, f"{ref.name} asks itself through {[one.name for one in above]}"
+            for asked in ref.asks:
+                walk(asked, (*above, ref))
+
+        for ref in actors.values():
+            walk(ref, ())
+        assert [ref.name for ref in actors["agent"].asks] == ["exclusion", "inbox", "session_log", "projection", "model"]
+        assert all(ref.asks == () for name, ref in actors.items() if name != "agent")

@@ -1,0 +1,118 @@
+"""The real Pi opens what we wrote, and we open what it wrote."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from sapwood import ScriptedAnswer, read
+from sapwood.events.messages import Message
+from sapwood.events.unknown_fields import split
+from tests.build import usage
+from tests.pi.install import PiUnavailable
+from tests.pi.oracle import Oracle
+from tests.talking import talking
+
+pytestmark = pytest.mark.interop
+
+DATA = Path(__file__).parents[1] / "data"
+REAL = Path(__file__).parents[3] / "shared" / "data" / "pi-session-v1.jsonl"
+
+
+@pytest.fixture(name="pi", scope="module")
+def _pi() -> Generator[Oracle]:
+    try:
+        with Oracle() as oracle:
+            yield oracle
+    except PiUnavailable as unavailable:
+        pytest.skip(f"the real Pi is not here: {unavailable.reason}")
+
+
+def opened(pi: Oracle, path: Path) -> dict[str, Any]:
+    answer: dict[str, Any] = pi.ask({"op": "open", "path": str(path)})
+    assert answer["changed"] is False, "Pi found nothing to mend"
+    return answer
+
+
+def assert_same(pi: Oracle, path: Path) -> None:
+    """Pi and we see the same entries, leaf, path and context."""
+    seen = opened(pi, path)
+    with read(path) as session:
+        tree, context = session.tree(), session.context()
+        assert [(entry["id"], entry["parentId"]) for entry in seen["entries"]] == [
+            (entry.id, entry.parent_id) for entry in session.entries()
+        ]
+        assert (seen["leaf"], seen["path"]) == (context.leaf, [tree.id(index) for index in tree.path(tree.leaf)])
+        # fields that no version of Pi names stay in the log, and are no part of what the model sees
+        assert [(item["source"], split(item["message"], Message)[0]) for item in seen["context"]] == [
+            (item.entry_id, json.loads(msgspec.json.encode(item.message))) for item in context.items
+        ]
+
+
+async def test_pi_opens_a_session_of_ours(pi: Oracle, tmp_path: Path) -> None:
+    path = tmp_path / "ours.jsonl"
+    async with talking(
+        ScriptedAnswer(text="Hello – 漢字 😀", usage=usage(12)), ScriptedAnswer(error="overloaded"), "fine", where=str(path)
+    ) as session:
+        for text in ("hi", "line\u2028separator\tand \x01 control", "again"):
+            await session.prompt(text)
+
+    assert_same(pi, path)
+
+
+@pytest.mark.parametrize("name", ["pi-all-kinds", "pi-ringing-v3"])
+async def test_pi_goes_on_with_a_session_of_its_own_that_we_went_on_with(pi: Oracle, name: str, tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    before = (DATA / f"{name}.jsonl").read_bytes()
+    path.write_bytes(before)
+
+    async with talking("And so it goes on.", where=str(path)) as session:
+        await session.prompt("go on")
+
+    assert path.read_bytes().startswith(before)
+    assert_same(pi, path)
+    reply = {"what": "message", "message": {"role": "user", "content": "and Pi again", "timestamp": 1_772_352_000_000}}
+    pi.ask({"op": "append", "path": str(path), "appends": [reply]})
+    assert_same(pi, path)
+    async with talking("Once more.", where=str(path), seed=3) as session:
+        await session.prompt("and we again")
+    assert_same(pi, path)
+
+
+async def test_pi_opens_the_version_3_session_that_a_version_1_file_became(pi: Oracle, tmp_path: Path) -> None:
+    old = tmp_path / "old.jsonl"
+    old.write_bytes((DATA / "v1.jsonl").read_bytes())
+    async with talking("Taken up.", where=str(old)) as session:
+        await session.prompt("go on")
+        path = Path(session.path)
+
+    assert path != old
+    assert old.read_bytes() == (DATA / "v1.jsonl").read_bytes()
+    assert_same(pi, path)
+
+
+@pytest.mark.skipif(not REAL.exists(), reason="the real session is not here: ../shared/data/pi-session-v1.jsonl")
+async def test_the_real_session_is_taken_up_beside_its_file(pi: Oracle, tmp_path: Path) -> None:
+    old = tmp_path / "real.jsonl"
+    old.write_bytes(REAL.read_bytes())
+    with read(old) as before:
+        ids = [entry.id for entry in before.entries()]
+        selected = [item.entry_id for item in before.context().items]
+    async with talking("one", "two", where=str(old)) as session:
+        await session.prompt("go on")
+        path = Path(session.path)
+        first = path.read_bytes()
+        await session.prompt("and on")
+
+    assert path.read_bytes().startswith(first), "the second prompt appends only"
+    assert old.read_bytes() == REAL.read_bytes()
+    with read(path) as after:
+        assert [entry.id for entry in after.entries()][: len(ids)] == ids
+        assert [item.entry_id for item in after.context().items][: len(selected)] == selected
+        assert len(after.entries()) == len(ids) + 5, "two prompts, two answers and the mark of the fork"
+    assert_same(pi, path)

@@ -1,0 +1,148 @@
+"""Any actor may crash at any message, and any order may come: the log is whole, or interrupted so that the next prompt takes it up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+import pytest
+import trio
+import trio.testing
+
+from sapwood import Delivered, InputOutcome, SapwoodError
+from sapwood.actors.kernel import Receipt, Tap
+from sapwood.actors.kernel.testing import CrashAt, DropAll, Recording, Seeded
+from sapwood.events.content import text_of
+from sapwood.events.entries import MessageEntry
+from sapwood.events.messages import AssistantMessage, UserMessage
+from sapwood.events.runtime import AgentEnd, AgentSettled, TurnEnd
+from sapwood.store.memory import MemoryStore
+from tests.build import HEADER
+from tests.talking import talking
+
+TALK = ("How are you?", "And now?")
+WHOLE = ["How are you?", "fine", "And now?", "better"]
+
+
+@attrs.frozen
+class Talked:
+    """What a talk came to."""
+
+    outcomes: list[InputOutcome | SapwoodError]
+    log: list[str]
+    lines: tuple[bytes, ...]
+
+
+def said(store: MemoryStore) -> list[str]:
+    from sapwood.actors.session_log.view import View
+
+    return [
+        text_of(entry.message.content)
+        for entry in View(store).entries()
+        if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage | AssistantMessage)
+    ]
+
+
+async def talk(tap: Tap | None, *, texts: Sequence[str] = TALK) -> tuple[Talked, MemoryStore]:
+    """The talk of two prompts, under a tap."""
+    store = MemoryStore(HEADER)
+    outcomes: list[InputOutcome | SapwoodError] = []
+    with trio.fail_after(1000):
+        async with talking("fine", "better", where=store, tap=tap) as session:
+            for text in texts:
+                try:
+                    outcomes.append(await session.prompt(text))
+                except SapwoodError as error:
+                    outcomes.append(error)
+            log = said(store)
+            lines = tuple(store.line(index) for index in range(len(store.tree)))
+    return Talked(outcomes, log, lines), store
+
+
+def receipts() -> list[Receipt]:
+    """Every message that any actor gets in the talk."""
+    tap = Recording()
+    trio.run(talk, tap, clock=trio.testing.MockClock(autojump_threshold=0))
+    return [passed for passed in tap.passed if isinstance(passed, Receipt)]
+
+
+RECEIPTS = receipts()
+
+
+def test_the_talk_reaches_every_actor_of_the_session() -> None:
+    assert {receipt.actor for receipt in RECEIPTS} == {
+        "agent",
+        "exclusion",
+        "inbox",
+        "model",
+        "projection",
+        "session_log",
+    }
+
+
+@pytest.mark.parametrize("receipt", RECEIPTS, ids=lambda one: f"{one.actor}-{one.n}-{type(one.message).__name__}")
+async def test_a_crash_anywhere_ends_in_the_same_log_or_in_one_that_the_next_prompt_takes_up(
+    receipt: Receipt, autojump_clock: trio.testing.MockClock
+) -> None:
+    talked, _ = await talk(CrashAt(receipt.actor, receipt.n))
+
+    if talked.log != WHOLE:
+        assert set(talked.log) <= set(WHOLE), "nothing is made up"
+        assert talked.log.count("How are you?") <= 1, "nothing is doubled"
+        assert talked.log[-1] in {"fine", "better"}, "the next prompt was answered"
+    for text, outcome in zip(TALK, talked.outcomes, strict=True):
+        assert isinstance(outcome, Delivered) == (text in talked.log), "the outcome and the log agree"
+
+
+@pytest.mark.parametrize("receipt", RECEIPTS, ids=lambda one: f"{one.actor}-{one.n}-{type(one.message).__name__}")
+async def test_after_a_crash_the_session_is_free_and_answers(
+    receipt: Receipt, autojump_clock: trio.testing.MockClock
+) -> None:
+    async with talking("1", "2", "3", tap=CrashAt(receipt.actor, receipt.n)) as session:
+        for text in TALK:
+            try:
+                await session.prompt(text)
+            except SapwoodError:
+                pass
+        assert session.state == "idle"
+        with trio.fail_after(10):
+            assert isinstance(await session.prompt("still there?"), Delivered)
+
+
+@pytest.mark.parametrize("seed", range(40))
+async def test_every_order_of_receipts_ends_in_the_same_log(
+    seed: int, autojump_clock: trio.testing.MockClock
+) -> None:
+    talked, _ = await talk(Seeded(seed))
+
+    assert talked.log == WHOLE
+    assert all(isinstance(outcome, Delivered) and outcome.answer for outcome in talked.outcomes)
+
+
+async def test_the_same_seed_gives_the_same_bytes(autojump_clock: trio.testing.MockClock) -> None:
+    first, _ = await talk(Seeded(7))
+    again, _ = await talk(Seeded(7))
+
+    assert first.lines == again.lines
+
+
+async def test_without_turn_end_a_prompt_counts_no_turns(autojump_clock: trio.testing.MockClock) -> None:
+    talked, _ = await talk(DropAll((TurnEnd,)))
+
+    assert [outcome.turns for outcome in talked.outcomes if isinstance(outcome, Delivered)] == [0, 0]
+    assert talked.log == WHOLE
+
+
+async def test_without_agent_end_a_prompt_has_no_answer(autojump_clock: trio.testing.MockClock) -> None:
+    talked, _ = await talk(DropAll((AgentEnd,)))
+
+    assert [outcome.answer for outcome in talked.outcomes if isinstance(outcome, Delivered)] == [None, None]
+    assert talked.log == WHOLE
+
+
+async def test_without_agent_settled_a_prompt_still_ends_as_interrupted(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    talked, _ = await talk(DropAll((AgentSettled,)))
+
+    assert [outcome.aborted for outcome in talked.outcomes if isinstance(outcome, Delivered)] == [True, True]

@@ -1,0 +1,44 @@
+"""One logger: bound, and silent until the host configures it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+import pytest
+import structlog
+
+from sapwood.log import Log
+from tests.talking import talking
+
+
+@pytest.fixture(name="lines")
+def _lines() -> Generator[list[structlog.typing.EventDict]]:
+    captured = structlog.testing.LogCapture()
+    structlog.configure(processors=[captured])
+    yield captured.entries
+    structlog.reset_defaults()
+
+
+def test_it_is_silent_until_the_host_configures_it(capsys: pytest.CaptureFixture[str]) -> None:
+    Log().say("error", "nobody hears this")
+
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_line_bears_what_is_bound(lines: list[structlog.typing.EventDict]) -> None:
+    Log().bind(session="s1").bind(actor="agent").say("info", "hello", seq=3)
+
+    assert lines == [{"session": "s1", "actor": "agent", "seq": 3, "event": "hello", "log_level": "info"}]
+
+
+async def test_a_session_logs_its_events_with_their_numbers_and_without_the_pieces_of_answers(
+    lines: list[structlog.typing.EventDict],
+) -> None:
+    async with talking("Hello there") as session:
+        await session.prompt("hi")
+        session_id = session.header.id
+
+    assert {line["session"] for line in lines} == {session_id}
+    assert [line["event"] for line in lines][:2] == ["agent_start", "turn_start"]
+    assert "message_update" not in {line["event"] for line in lines}
+    assert [line["seq"] for line in lines] == sorted(line["seq"] for line in lines)

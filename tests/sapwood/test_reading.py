@@ -1,0 +1,89 @@
+"""A session is read without trio, and without changing a byte of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sapwood import CannotOpen, Model, NotASession, read
+from sapwood.events.errors import StoreClosed
+
+DATA = Path(__file__).parents[1] / "data"
+REAL = Path(__file__).parents[3] / "shared" / "data" / "pi-session-v1.jsonl"
+real = pytest.mark.skipif(not REAL.exists(), reason="the real session is not here: ../shared/data/pi-session-v1.jsonl")
+
+
+@pytest.mark.parametrize("name", ["v1", "v2", "pi-all-kinds", "pi-ringing-v3"])
+def test_reading_changes_neither_bytes_nor_times(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes((DATA / f"{name}.jsonl").read_bytes())
+    before = path.stat()
+
+    with read(path) as session:
+        session.context()
+        session.entries()
+        session.labels()
+
+    after = path.stat()
+    assert (after.st_mtime_ns, after.st_size) == (before.st_mtime_ns, before.st_size)
+    assert path.read_bytes() == (DATA / f"{name}.jsonl").read_bytes()
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@real
+def test_the_real_session_is_read_whole() -> None:
+    before = REAL.stat().st_mtime_ns
+
+    with read(REAL) as session:
+        context = session.context()
+        assert len(session.entries()) == len(session.tree()) == 1018
+
+    assert len(context.items) == 914
+    assert sorted(item.unsent for item in context.items if item.unsent) == ["aborted"] * 21 + ["failed"]
+    assert len(context.absent) == 1018 - 914
+    assert REAL.stat().st_mtime_ns == before
+
+
+def test_one_entry_is_found_by_its_id() -> None:
+    with read(DATA / "pi-ringing-v3.jsonl") as session:
+        entry = session.entries()[10]
+
+        assert session.entry(entry.id) == entry
+        assert session.path == str(DATA / "pi-ringing-v3.jsonl")
+        assert session.header.version == 3
+
+
+def test_usage_is_measured_against_the_model_that_is_asked_for() -> None:
+    with read(DATA / "pi-ringing-v3.jsonl") as session:
+        small = session.context_usage(Model(provider="x", id="y", context_window=1000))
+        unknown = session.context_usage(Model(provider="x", id="y"))
+
+    assert (small.window, unknown.window) == (1000, 128_000)
+    assert small.tokens == unknown.tokens
+
+
+def test_a_missing_file_is_an_error_and_not_a_new_session(tmp_path: Path) -> None:
+    with pytest.raises(CannotOpen, match="ENOENT"):
+        read(tmp_path / "no.jsonl")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_without_a_header_is_no_session_and_stays_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("dear diary")
+
+    with pytest.raises(NotASession, match=r"notes\.txt"):
+        read(path)
+
+    assert path.read_text() == "dear diary"
+
+
+def test_a_closed_reading_says_so() -> None:
+    session = read(DATA / "v2.jsonl")
+    session.close()
+    session.close()
+
+    with pytest.raises(StoreClosed):
+        session.entries()

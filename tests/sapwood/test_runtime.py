@@ -1,0 +1,100 @@
+"""What the sessions of a process share: nothing but what they were given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import trio
+
+from sapwood import Delivered, InputOutcome, Resync, Runtime, Scripted, ScriptedAnswer, Session, Snapshot, open_session
+from sapwood.actors.environment import Environment
+from sapwood.actors.kernel import ActorFailed, Receipt, Verdict
+from sapwood.events.content import text_of
+from sapwood.events.runtime import AgentSettled
+from sapwood.runtime import RING_EVENTS
+from tests.build import MODEL
+from tests.talking import talking
+
+
+async def test_eight_sessions_at_once_do_not_mix() -> None:
+    provider = Scripted({"turn": [ScriptedAnswer(text="yes")] * 8})
+    outcomes: dict[str, InputOutcome] = {}
+
+    async def talk(runtime: Runtime, canary: str) -> None:
+        async with runtime.open_session(None, model=MODEL) as session:
+            outcomes[canary] = await session.prompt(canary)
+            assert [item.message.content for item in session.context().items][0] == canary
+
+    async with Runtime(providers=[provider]) as runtime, trio.open_nursery() as nursery:
+        for n in range(8):
+            nursery.start_soon(talk, runtime, f"canary {n}")
+
+    assert len(outcomes) == 8
+    for request in provider.requests:
+        assert len(request.messages) == 1
+    assert {text_of(request.messages[0].content) for request in provider.requests} == set(outcomes)
+
+
+async def test_a_session_of_its_own_needs_no_runtime(tmp_path: Path) -> None:
+    provider = Scripted({"turn": [ScriptedAnswer(text="yes")]})
+    path = tmp_path / "deep" / "s.jsonl"
+
+    async with open_session(path, model=MODEL, providers=[provider]) as session:
+        assert isinstance(await session.prompt("hi"), Delivered)
+
+    assert path.exists()
+
+
+async def test_nothing_is_started_before_it_is_used() -> None:
+    async with talking() as session:
+        tasks = trio.lowlevel.current_statistics().tasks_living
+        session.context()
+        session.events()
+        await trio.lowlevel.checkpoint()
+
+        assert trio.lowlevel.current_statistics().tasks_living == tasks
+
+
+async def test_no_task_is_left_behind() -> None:
+    before = trio.lowlevel.current_statistics().tasks_living
+    async with talking("one") as session:
+        await session.prompt("hi")
+
+    assert trio.lowlevel.current_statistics().tasks_living == before
+
+
+class Poison:
+    """Crashes the agent at every receipt."""
+
+    async def receipt(self, receipt: Receipt) -> Verdict:
+        if receipt.actor == "agent":
+            raise ValueError("again")
+        return "handle"
+
+    async def operation(self, actor: str, operation: str, phase: str) -> None:
+        pass
+
+
+async def test_an_actor_that_cannot_be_mended_leaves_as_one_typed_error() -> None:
+    async def use(session: Session) -> None:
+        for _ in range(10):
+            with pytest.raises(Exception, match="agent"):
+                await session.prompt("hi")
+
+    with pytest.raises(ActorFailed):
+        async with talking(tap=Poison()) as session:
+            await use(session)
+
+
+async def test_a_reader_that_is_lost_gets_a_snapshot_and_follows_again() -> None:
+    async with talking("one", environment=Environment.scripted()) as session:
+        reader = session.events()
+        await session.prompt("hi")
+        for _ in range(RING_EVENTS):
+            session.feed(AgentSettled(aborted=False))
+
+        first = reader.receive_nowait()
+
+        assert isinstance(first, Resync)
+        assert first.snapshot == Snapshot(state="idle", leaf=session.context().leaf, entries=2)

@@ -1,0 +1,273 @@
+"""A session as its host sees it."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import pytest
+import trio
+import trio.testing
+
+from sapwood import (
+    CannotWrite,
+    Delivered,
+    ImageContent,
+    Model,
+    Published,
+    Refused,
+    ScriptedAnswer,
+    SessionClosed,
+    TextContent,
+)
+from sapwood.actors.environment import Environment
+from sapwood.actors.kernel import Closed
+from sapwood.events.content import text_of
+from sapwood.events.entries import MessageEntry
+from sapwood.events.messages import UserMessage
+from sapwood.events.runtime import AgentSettled, Diagnostic, MessageUpdate, TurnEnd
+from sapwood.store.disk import RealDisk
+from tests.build import assistant, usage
+from tests.talking import drain, names, talking
+
+ONE_RUN = [
+    "agent_start",
+    "turn_start",
+    "message_start",
+    "entry_appended",
+    "message_end",
+    "message_start",
+    "entry_appended",
+    "message_end",
+    "turn_end",
+    "agent_end",
+    "agent_settled",
+]
+
+
+async def test_a_prompt_is_answered_recorded_and_told_in_pis_order() -> None:
+    async with talking("Hello there") as session:
+        reader = session.events()
+
+        outcome = await session.prompt("hi")
+
+        assert isinstance(outcome, Delivered)
+        assert outcome.answer is not None
+        assert text_of(outcome.answer.content) == "Hello there"
+        assert (outcome.turns, outcome.aborted) == (1, False)
+        assert names(drain(reader)) == ONE_RUN
+        assert [entry.message.content for entry in session.entries() if isinstance(entry, MessageEntry)] == [
+            "hi",
+            (TextContent(text="Hello there"),),
+        ]
+
+
+async def test_the_users_message_is_on_disk_before_the_model_is_called(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    path = tmp_path / "s.jsonl"
+    async with talking(ScriptedAnswer(text="late", wait=60), where=str(path)) as session:
+        session.submit("do not lose me")
+        await trio.sleep(1)
+
+        assert b"do not lose me" in path.read_bytes()
+        assert path.read_bytes().count(b"\n") == 2
+
+
+async def test_opening_reading_and_closing_write_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+
+    async with talking(where=str(path)) as session:
+        session.context()
+        session.entries()
+        session.context_usage(session.model)
+
+    assert not path.exists()
+
+
+async def test_a_session_goes_on_where_it_was(tmp_path: Path) -> None:
+    path = str(tmp_path / "s.jsonl")
+    async with talking("one", where=path) as session:
+        await session.prompt("first")
+    before = Path(path).read_bytes()
+
+    async with talking("two", where=path, seed=1) as session:
+        await session.prompt("second")
+        said = [text_of(item.message.content) for item in session.context().items if hasattr(item.message, "content")]
+
+    assert said == ["first", "one", "second", "two"]
+    assert Path(path).read_bytes().startswith(before)
+
+
+async def test_two_prompts_at_once_run_one_and_refuse_the_other_without_disturbing_it() -> None:
+    async with talking("Hello there") as session:
+        reader = session.events()
+        first, second = session.submit("one"), session.submit("two")
+
+        with pytest.raises(Refused, match=r"steer\(\)"):
+            await second.outcome()
+        assert isinstance(await first.outcome(), Delivered)
+
+        assert names(drain(reader)) == ONE_RUN
+        assert len(session.entries()) == 2
+
+
+async def test_the_tree_is_free_again_when_agent_settled_is_told() -> None:
+    async with talking("one", "two") as session:
+        reader = session.events()
+        session.submit("first")
+        async for item in reader:
+            if isinstance(item, Published) and isinstance(item.event, AgentSettled):
+                break
+
+        assert session.state == "idle"
+        assert isinstance(await session.prompt("second"), Delivered)
+
+
+async def test_a_failed_answer_is_returned_recorded_and_not_sent_again() -> None:
+    async with talking(ScriptedAnswer(text="half", error="overloaded"), "whole") as session:
+        outcome = await session.prompt("hi")
+        assert isinstance(outcome, Delivered)
+        assert outcome.answer is not None
+        assert (outcome.answer.stop_reason, outcome.answer.error_message) == ("error", "overloaded")
+        assert text_of(outcome.answer.content) == "half"
+
+        await session.prompt("again")
+
+        assert [item.unsent for item in session.context().items] == [None, "failed", None, None]
+
+
+async def test_a_provider_that_nobody_gave_is_a_failed_answer_that_names_it() -> None:
+    async with talking(model=Model(provider="elsewhere", id="x")) as session:
+        outcome = await session.prompt("hi")
+
+        assert isinstance(outcome, Delivered)
+        assert outcome.answer is not None
+        assert "no provider is called 'elsewhere'" in (outcome.answer.error_message or "")
+
+
+async def test_whoever_waits_may_leave_and_the_answer_is_kept(autojump_clock: trio.testing.MockClock) -> None:
+    async with talking(ScriptedAnswer(text="late", wait=10)) as session:
+        with trio.move_on_after(1):
+            await session.prompt("hi")
+        assert session.state == "run"
+
+        await trio.sleep(20)
+
+        assert (session.state, len(session.entries())) == ("idle", 2)
+
+
+async def test_closing_in_mid_answer_records_what_came_as_aborted(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    path = str(tmp_path / "s.jsonl")
+    async with talking(ScriptedAnswer(text="never", wait=1000), where=path) as session:
+        handle = session.submit("hi")
+        await trio.sleep(1)
+
+    outcome = handle.outcome_nowait
+    assert isinstance(outcome, Delivered)
+    assert outcome.aborted
+    async with talking(where=path) as session:
+        assert [item.unsent for item in session.context().items] == [None, "aborted"]
+
+
+async def test_a_cancelled_host_leaves_a_whole_log_and_no_task(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    path = str(tmp_path / "s.jsonl")
+    with trio.move_on_after(1):
+        async with talking(ScriptedAnswer(text="never", wait=1000), where=path) as session:
+            await session.prompt("hi")
+
+    assert trio.current_time() < 5
+    async with talking("more", where=path, seed=1) as session:
+        assert [item.unsent for item in session.context().items] == [None, "aborted"]
+        assert isinstance(await session.prompt("go on"), Delivered)
+
+
+async def test_what_the_block_raises_comes_out_as_it_is() -> None:
+    with pytest.raises(KeyError):
+        async with talking():
+            raise KeyError("mine")
+
+
+async def test_a_closed_session_refuses_and_its_readers_end() -> None:
+    async with talking("one") as session:
+        reader = session.events()
+        await session.close()
+        await session.close()
+
+        with pytest.raises(SessionClosed):
+            await session.prompt("too late")
+        with pytest.raises(SessionClosed):
+            session.feed(AgentSettled(aborted=False))
+    assert [item async for item in reader] == []
+    with pytest.raises(Closed):
+        session._wiring.system.publish(AgentSettled(aborted=False))
+
+
+async def test_images_reach_the_log_and_the_request() -> None:
+    image = ImageContent(data="aGk=", mime_type="image/png")
+    async with talking("a cat") as session:
+        await session.prompt("what is it?", images=[image])
+
+        message = session.context().items[0].message
+        assert isinstance(message, UserMessage)
+        assert message.content == (TextContent(text="what is it?"), image)
+
+
+async def test_usage_is_what_the_provider_reported_and_what_followed() -> None:
+    async with talking(ScriptedAnswer(text="ok", usage=usage(1000))) as session:
+        assert str(session.usage()) == "0.0%/200000"
+        await session.prompt("hi")
+
+        assert (session.usage().tokens, str(session.usage())) == (1000, "0.5%/200000")
+
+
+async def test_a_reader_may_lag_break_or_leave_and_nobody_waits_for_it() -> None:
+    async with talking("a " * 50) as session:
+        left, slow = session.events(), session.events()
+        left.close()
+
+        await session.prompt("hi")
+
+        pieces = [event for event in drain(slow) if isinstance(event, MessageUpdate)]
+        assert len(pieces) == 3, "the fifty pieces of a lagging reader are merged into one between start and end"
+
+
+class FullDisk(RealDisk):
+    """No file can be made on it."""
+
+    def create(self, path: str) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+async def test_a_disk_that_refuses_the_input_raises_and_the_session_stays_readable(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    async with talking(where=str(path), environment=Environment.scripted(disk=FullDisk())) as session:
+        reader = session.events()
+        with pytest.raises(CannotWrite, match="ENOSPC"):
+            await session.prompt("hi")
+
+        assert (session.state, session.entries(), path.exists()) == ("idle", (), False)
+        assert "run_failed" in [event.code for event in drain(reader) if isinstance(event, Diagnostic)]
+
+
+async def test_an_event_that_is_fed_reaches_readers_and_actors() -> None:
+    async with talking() as session:
+        reader = session.events()
+
+        session.feed(TurnEnd(message=assistant("x"), tool_results=()))
+
+        assert names(drain(reader)) == ["turn_end"]
+
+
+async def test_a_session_of_the_hosts_own_store_is_used_as_it_is(tmp_path: Path) -> None:
+    path = str(tmp_path / "s.jsonl")
+    async with talking("one", where=path) as session:
+        await session.prompt("hi")
+        header = session.header
+    async with talking(where=path) as again:
+        assert again.header == header
+

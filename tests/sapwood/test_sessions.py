@@ -1,0 +1,39 @@
+"""From what a host names to an open store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sapwood.actors.environment import Environment
+from sapwood.events.errors import CannotOpen, InvalidSessionId
+from sapwood.sessions import new_header, open_store
+from sapwood.store.jsonl import JsonlStore
+from sapwood.store.memory import MemoryStore
+from tests.build import HEADER
+
+
+def test_a_new_session_has_a_version_an_id_a_time_and_a_folder() -> None:
+    header = new_header(Environment(), cwd="/home/dev", session_id="mine.1")
+
+    assert (header.version, header.id, header.cwd, header.parent_session) == (3, "mine.1", "/home/dev", None)
+    assert new_header(Environment()).cwd == str(Path.cwd())
+
+
+def test_a_session_id_of_the_hosts_obeys_the_rule() -> None:
+    with pytest.raises(InvalidSessionId, match="must be non-empty"):
+        new_header(Environment(), session_id="-no-")
+
+
+def test_none_is_memory_a_path_is_a_file_and_a_store_is_itself(tmp_path: Path) -> None:
+    store = MemoryStore(HEADER)
+
+    assert open_store(None, Environment()).where == ":memory:"
+    assert isinstance(open_store(tmp_path / "s.jsonl", Environment()), JsonlStore)
+    assert open_store(store, Environment()) is store
+
+
+def test_a_file_that_must_exist_is_not_made_up(tmp_path: Path) -> None:
+    with pytest.raises(CannotOpen):
+        open_store(tmp_path / "s.jsonl", Environment(), must_exist=True)

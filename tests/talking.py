@@ -1,0 +1,49 @@
+"""Opening a session for a test: scripted answers, scripted world."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+
+import trio
+
+from sapwood import Published, Runtime, Scripted, ScriptedAnswer, Session
+from sapwood.actors.environment import Environment
+from sapwood.actors.kernel import Reader, Tap
+from sapwood.events.models import Model
+from sapwood.events.runtime import Event, MessageUpdate, name_of
+from sapwood.store.port import Store
+from tests.build import MODEL
+
+
+@asynccontextmanager
+async def talking(
+    *answers: ScriptedAnswer | str,
+    where: str | Store | None = None,
+    tap: Tap | None = None,
+    seed: int = 0,
+    model: Model = MODEL,
+    environment: Environment | None = None,
+) -> AsyncGenerator[Session, None]:
+    """A session whose model says `answers`, one a turn."""
+    script = [ScriptedAnswer(text=answer) if isinstance(answer, str) else answer for answer in answers]
+    runtime = Runtime(providers=[Scripted({"turn": script})], environment=environment or Environment.scripted(seed))
+    async with runtime.open_session(where, model=model, cwd="/home/dev", tap=tap) as session:
+        yield session
+
+
+def drain(reader: Reader) -> list[Event]:
+    """What a reader can have right now."""
+    events: list[Event] = []
+    while True:
+        try:
+            item = reader.receive_nowait()
+        except (trio.WouldBlock, trio.EndOfChannel):
+            return events
+        assert isinstance(item, Published)
+        events.append(item.event)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] - the ring holds events
+
+
+def names(events: Sequence[Event]) -> list[str]:
+    """The events' names, without the pieces of answers."""
+    return [name_of(event) for event in events if not isinstance(event, MessageUpdate)]
