@@ -1,18 +1,24 @@
 """The two tiers of the suite, and how much hypothesis tries in each.
 
-    uv run pytest           the ordinary run
-    uv run pytest --full    with the full counts: what is marked `full`, and more examples
+uv run pytest           the ordinary run
+uv run pytest --full    with the full counts: what is marked `full`, and more examples
 """
 
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 QUIET = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 """Two cores that are shared, and trio's fixtures, which are made anew for each test and not for each example."""
 
 settings.register_profile("default", deadline=None, derandomize=True, print_blob=True, suppress_health_check=QUIET)
+settings.register_profile(
+    "quick",  # only whether it fails, not on how small an example
+    parent=settings.get_profile("default"),
+    max_examples=50,
+    phases=[Phase.explicit, Phase.generate],
+)
 settings.register_profile("full", deadline=None, max_examples=1000, print_blob=True, suppress_health_check=QUIET)
 
 
@@ -21,7 +27,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    settings.load_profile("full" if config.getoption("--full") else "default")
+    if not config.getoption("--hypothesis-profile", None):
+        settings.load_profile("full" if config.getoption("--full") else "default")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

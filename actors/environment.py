@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import attrs
 import trio
+
 from sapwood.store.disk import Disk, RealDisk
 
 if TYPE_CHECKING:

@@ -13,7 +13,9 @@ NOT_BENCHMARKS = {"__init__", "__main__", "harness"}
 
 def main() -> int:
     """Print a line a figure; a module's `run()` gives its figures."""
-    wanted = sys.argv[1:] or sorted(path.stem for path in Path(__file__).parent.glob("*.py") if path.stem not in NOT_BENCHMARKS)
+    wanted = sys.argv[1:] or sorted(
+        path.stem for path in Path(__file__).parent.glob("*.py") if path.stem not in NOT_BENCHMARKS
+    )
     ratios: list[Ratio] = []
     for name in wanted:
         for ratio in importlib.import_module(f"benchmarks.{name}").run():

@@ -22,7 +22,14 @@ print(time.process_time(), usage.ru_maxrss / 1024)
 def run() -> Iterator[Ratio]:
     """The best of seven fresh processes."""
     seen = [
-        tuple(map(float, subprocess.run([sys.executable, "-c", PROBE], check=True, capture_output=True, text=True).stdout.split()))
+        tuple(
+            map(
+                float,
+                subprocess.run(
+                    [sys.executable, "-c", PROBE], check=True, capture_output=True, text=True
+                ).stdout.split(),
+            )
+        )
         for _ in range(7)
     ]
     yield limit("import sapwood, seconds of CPU of the whole process", min(cpu for cpu, _ in seen), CPU_SECONDS)

@@ -1,29 +1,28 @@
 """What it costs to publish to eight readers that follow, against eight bare `send_nowait` on buffered trio channels.
 
-1. A and B run interleaved in one process; process CPU time, best of seven; all of it counts, the receiving too.
-2. `steps`: every reader reads each event before the next is published. `bursts`: 32 events at a time, as tokens arrive.
-3. Promised: the ratio ring / channels is at most 2.
+`in step`: every reader has read an event before the next is published. `in bursts`: 32 events at a time, as tokens arrive.
+All of it counts, the receiving too.
 
-    uv run python benchmarks/ring.py
+    uv run python -m benchmarks ring
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import trio
 
+from benchmarks.harness import Ratio, compare
 from sapwood.actors.kernel import Ring
 
 READERS = 8
-EVENTS = 4_096
-ROUNDS = 7
+EVENTS = 4_096  # a quarter of a second a side: long enough that starting trio does not show
+BOUND = 2.0
 
 
 async def channels(burst: int) -> None:
-    """A: a bare buffered channel a reader."""
+    """A bare buffered channel a reader."""
     pairs = [trio.open_memory_channel[int](1_024) for _ in range(READERS)]
     senders = [send for send, _ in pairs]
 
@@ -44,7 +43,7 @@ async def channels(burst: int) -> None:
 
 
 async def ring(burst: int) -> None:
-    """B: one ring, a reader each."""
+    """One ring, a reader each."""
     events = Ring(1_024)
     seen = [0] * READERS
 
@@ -74,28 +73,13 @@ async def until(level: Callable[[], bool]) -> None:
         await trio.lowlevel.checkpoint()
 
 
-def cost(run: Callable[[int], Awaitable[None]], burst: int) -> float:
-    """CPU seconds of one run."""
-    began = time.process_time()
-    trio.run(run, burst)
-    return time.process_time() - began
-
-
-def main() -> None:
-    """Print both shapes."""
-    for shape, burst in (("steps", 1), ("bursts", 32)):
-        a: list[float] = []
-        b: list[float] = []
-        for _ in range(ROUNDS):
-            a.append(cost(channels, burst))
-            b.append(cost(ring, burst))
-        per = 1e6 / EVENTS
-        spread = max(max(a) / min(a), max(b) / min(b))
-        print(
-            f"{shape:7} channels {min(a) * per:6.1f} us/event  ring {min(b) * per:6.1f} us/event  "
-            f"ratio {min(b) / min(a):.2f}  spread {spread:.2f}"
-        )
+def run() -> Iterator[Ratio]:
+    """Ring over channels, in both shapes."""
+    for shape, burst in (("in step", 1), ("in bursts", 32)):
+        a, b = partial(trio.run, ring, burst), partial(trio.run, channels, burst)
+        yield compare(f"publish to {READERS} readers {shape}: ring / bare channels", a, b, bound=BOUND)
 
 
 if __name__ == "__main__":
-    main()
+    for ratio in run():
+        print(ratio)

@@ -1,17 +1,23 @@
 """Line ⇄ entry, event ⇄ wire JSON.
 
 1. A line that our types know whole is decoded in one strict pass.
-2. A line with fields that they do not know is decoded all the same, and the fields travel in `extra` (S2).
+2. A line with fields that they do not know, or with a null that they would leave out, is decoded all the same, and those fields
+   travel in `extra` (S2).
 3. A line with a good envelope and a payload that does not fit is an `Unknown`, kept whole.
 4. `encode_entry(decode_entry(line))` is `line` byte for byte if we wrote it, and equal in value if somebody else did.
+5. Whatever the bytes, and however deep, the only error of reading is `NotAnEntry` (`BadEvent`), and the only one of writing `Unencodable`.
 """
 
 from __future__ import annotations
 
+import json
+import math
+import re
 from typing import Any, Final, TypeVar, cast
 
 import msgspec
 
+from sapwood.events.base import Json, is_array, is_object
 from sapwood.events.entries import EXTRA, Entry, Header, KnownEntry, Line, Unknown
 from sapwood.events.errors import NotAnEntry, SapwoodError, Unencodable
 from sapwood.events.ids import EntryId
@@ -24,7 +30,14 @@ _entries: Final = msgspec.json.Decoder(KnownEntry)
 _events: Final = msgspec.json.Decoder(Event)
 _values: Final = msgspec.json.Decoder()
 _encoder: Final = msgspec.json.Encoder()
+_UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_UNWRITABLE: Final = (ValueError, TypeError, OverflowError, RecursionError)
+
+_ANY_LINE: Final = Header | KnownEntry
+"""Where only one type is asked for, msgspec does without its tag."""
+
 _EXTRA_KEY: Final = f'"{EXTRA}"'.encode()
+_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 class Envelope(msgspec.Struct, frozen=True, gc=False):
@@ -40,24 +53,44 @@ _envelopes: Final = msgspec.json.Decoder(Envelope)
 
 
 def decode_envelope(line: bytes | memoryview) -> Envelope:
-    """The envelope of a line, or `NotAnEntry` (the file's fault)."""
+    """The envelope of a line, or `NotAnEntry` (the file's fault). Lone surrogates in the payload do not harm it (S1)."""
     try:
         return _envelopes.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise NotAnEntry(str(error), bytes(line)) from error
+    except _UNREADABLE as error:
+        envelope = _lenient_envelope(bytes(line))
+        if envelope is None:
+            raise NotAnEntry(str(error), bytes(line)) from error
+        return envelope
+
+
+def _lenient_envelope(line: bytes) -> Envelope | None:
+    """By Python's own reader, which takes lone surrogates as JavaScript does, where msgspec refuses the whole line."""
+    if _SURROGATE.search(line) is None:
+        return None
+    try:
+        value = json.loads(line.decode(), parse_constant=_no_number)
+        names = Envelope.__struct_fields__
+        envelope = {name: value[name] for name in names if name in value} if is_object(value) else None
+        return msgspec.json.decode(msgspec.json.encode(envelope), type=Envelope)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no JSON number")
 
 
 def decode_entry(line: bytes) -> Entry:
     """The entry in a line (without its newline). `NotAnEntry` if not even the envelope can be read."""
-    if _EXTRA_KEY not in line:
+    if not _may_lose(line):
         try:
             return _entries.decode(line)
-        except msgspec.DecodeError:
+        except _UNREADABLE:
             pass
     envelope = decode_envelope(line)
     try:
         return cast("Entry", _decode_keeping(line, KnownEntry))
-    except msgspec.DecodeError:
+    except _UNREADABLE:
         return Unknown(
             type=envelope.type,
             id=envelope.id,
@@ -75,9 +108,11 @@ def encode_entry(entry: Entry) -> bytes:
 def decode_header(line: bytes) -> Header:
     """The header in a line, with fields of other writers in `extra`. `NotAnEntry` if it is none."""
     try:
-        header: Header = _decode_keeping(line, Header)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        header = _decode_keeping(line, _ANY_LINE)
+    except _UNREADABLE as error:
         raise NotAnEntry(f"no session header: {error}", bytes(line)) from error
+    if not isinstance(header, Header):
+        raise NotAnEntry("no session header: it has the type of an entry", bytes(line))
     return header
 
 
@@ -95,7 +130,7 @@ def decode_event(line: bytes) -> Event:
     """The event in a line that `encode_event` wrote. Raises `BadEvent` with the path of what is wrong."""
     try:
         return _events.decode(line)
-    except msgspec.DecodeError as error:
+    except _UNREADABLE as error:
         raise BadEvent(str(error)) from error
 
 
@@ -104,21 +139,49 @@ class BadEvent(SapwoodError):
 
 
 def _encode_line(line: Line) -> bytes:
-    tag = str(line.__struct_config__.tag)
-    if line.extra is None:
-        return _encode(line, tag)
-    known = msgspec.to_builtins(msgspec.structs.replace(line, extra=None))
-    return _encode(merge(known, line.extra), tag)
+    return _encode(line, str(line.__struct_config__.tag))
 
 
 def _encode(value: object, what: str) -> bytes:
     try:
-        return _encoder.encode(value)
-    except (UnicodeEncodeError, OverflowError) as error:
+        encoded = _encoder.encode(value if not isinstance(value, Line) or value.extra is None else _unfolded(value))
+        # msgspec writes a null for a number that is none
+        odd = _odd_number(value) if b"null" in encoded else None
+    except _UNWRITABLE as error:
         raise Unencodable(what, error) from error
+    if odd is not None:
+        raise Unencodable(what, ValueError(f"{odd} is no JSON number"))
+    return encoded
 
 
-def _decode_keeping(line: bytes, type_: Any) -> Any:
+def _unfolded(line: Line) -> Json:
+    known = msgspec.to_builtins(msgspec.structs.replace(line, extra=None))
+    return merge(known, line.extra, type(line))
+
+
+def _odd_number(value: object) -> float | None:
+    todo: list[Json] = [msgspec.to_builtins(value)]
+    while todo:
+        one = todo.pop()
+        if isinstance(one, float) and not math.isfinite(one):
+            return one
+        if is_object(one):
+            todo.extend(one.values())
+        elif is_array(one):
+            todo.extend(one)
+    return None
+
+
+def _may_lose(line: bytes) -> bool:
+    """Whether the strict pass could take a field of the line for our `~extra`, however it is spelled, or leave out a null, unnoticed."""
+    return (
+        line.count(b"null") != line.count(b'"parentId":null')
+        or _EXTRA_KEY in line
+        or (b"\\u00" in line and (b"\\u006" in line or b"\\u007" in line))
+    )
+
+
+def _decode_keeping(line: bytes, type_: Any) -> Line:
     known, extra = split(_values.decode(line), type_)
     decoded: Line = msgspec.convert(known, type_)
     return decoded if extra is None else msgspec.structs.replace(decoded, extra=extra)

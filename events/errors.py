@@ -67,6 +67,7 @@ class NewerVersion(StoreError):
         )
         self.path = path
         self.version = version
+        self.known = known
 
 
 class CannotWrite(StoreError):

@@ -11,7 +11,7 @@ from typing import Generic, Literal, TypeVar
 from sapwood.events.asking import Ask
 from sapwood.events.base import Json, Wire
 from sapwood.events.content import ImageContent, UserBlock, UserContent
-from sapwood.events.entries import CustomMessageEntry, Entry
+from sapwood.events.entries import CustomMessageEntry, KnownEntry
 from sapwood.events.ids import EntryId, ToolCallId
 from sapwood.events.messages import AssistantMessage, Message, ToolResultMessage, Usage
 from sapwood.events.runtime import CompactionReason
@@ -114,7 +114,7 @@ class AddBeforeStart(Wire, frozen=True, kw_only=True, tag_field="answer", tag="b
 class Boundary(Wire, frozen=True, kw_only=True, tag_field="answer", tag="boundary"):
     """Entries to append at a boundary of the run, and whether to go on."""
 
-    entries: tuple[Entry, ...] | None = None
+    entries: tuple[KnownEntry, ...] | None = None
     go_on: bool | None = None
 
 

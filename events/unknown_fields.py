@@ -1,8 +1,10 @@
 """Fields that our types do not know, told apart and put back.
 
-1. `split` gives what the type knows, and an overlay of what it does not, of the same shape.
-2. `merge` lays an overlay over a value; a known field is never overwritten by it.
-3. `merge(*split(value, type)) == value`, whatever the value (S2).
+1. `split` gives what the type knows, and an overlay of what it does not, of the same shape. A default that is spelled out goes with
+   the overlay too: our encoder would leave it out.
+2. `merge` lays an overlay over a value of that type; a known field is never overwritten by it, and one that is gone takes its unknown
+   parts along.
+3. `merge(*split(value, type), type) == value`, whatever the value (S2).
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import msgspec
 from msgspec import inspect
 
 from sapwood.events.base import Json, is_array, is_object
+from sapwood.events.entries import EXTRA
 
 Overlay = Json
 """A dict of unknown fields (and of deeper overlays), a list with one overlay or None an item, or None for nothing unknown."""
@@ -25,13 +28,9 @@ def split(value: Json, type_: Any) -> tuple[Json, Overlay]:
     return _split(value, _info(type_))
 
 
-def merge(value: Json, overlay: Overlay) -> Json:
+def merge(value: Json, overlay: Overlay, type_: Any) -> Json:
     """`value` with the unknown fields of `overlay` put back. Lists whose length changed keep their new items as they are."""
-    if is_object(value) and is_object(overlay):
-        return {**value, **{key: merge(value[key], rest) if key in value else rest for key, rest in overlay.items()}}
-    if is_array(value) and is_array(overlay) and len(value) == len(overlay):
-        return [merge(item, rest) for item, rest in zip(value, overlay, strict=True)]
-    return value
+    return _merge(value, overlay, _info(type_))
 
 
 @cache
@@ -40,10 +39,10 @@ def _info(type_: Any) -> inspect.Type:
 
 
 @cache
-def _fields(cls: type[msgspec.Struct]) -> Mapping[str, inspect.Type]:
+def _fields(cls: type[msgspec.Struct]) -> Mapping[str, inspect.Field]:
     info = inspect.type_info(cls)
     assert isinstance(info, inspect.StructType)  # noqa: S101 - the argument is a Struct
-    return {field.encode_name: field.type for field in info.fields}
+    return {field.encode_name: field for field in info.fields if field.encode_name != EXTRA}
 
 
 def _split(value: Json, info: inspect.Type) -> tuple[Json, Overlay]:
@@ -67,13 +66,38 @@ def _split_dict(value: dict[str, Json], info: inspect.Type) -> tuple[Json, Overl
     for key, item in value.items():
         if key == struct.tag_field:
             known[key] = item
-        elif key in fields:
-            known[key], deeper = _split(item, fields[key])
+        elif key not in fields or _is_default(item, fields[key]):
+            rest[key] = item
+        else:
+            known[key], deeper = _split(item, fields[key].type)
             if deeper is not None:
                 rest[key] = deeper
-        else:
-            rest[key] = item
     return known, (rest or None)
+
+
+def _is_default(item: Json, field: inspect.Field) -> bool:
+    return not field.required and type(item) is type(field.default) and item == field.default
+
+
+def _merge(value: Json, overlay: Overlay, info: inspect.Type) -> Json:
+    if is_object(value) and is_object(overlay):
+        struct = _struct_for(value, info)
+        return _merge_dict(value, overlay, {} if struct is None else _fields(struct.cls))
+    inner = _item_type(info)
+    if inner is not None and is_array(value) and is_array(overlay) and len(value) == len(overlay):
+        return [_merge(item, rest, inner) for item, rest in zip(value, overlay, strict=True)]
+    return value
+
+
+def _merge_dict(value: dict[str, Json], overlay: dict[str, Overlay], fields: Mapping[str, inspect.Field]) -> Json:
+    merged = dict(value)
+    for key, rest in overlay.items():
+        if key in value:
+            if key in fields:
+                merged[key] = _merge(value[key], rest, fields[key].type)
+        elif key not in fields or not (is_object(rest) or is_array(rest)):
+            merged[key] = rest
+    return merged
 
 
 def _struct_for(value: dict[str, Json], info: inspect.Type) -> inspect.StructType | None:

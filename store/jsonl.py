@@ -14,7 +14,6 @@ import os
 from array import array
 from collections.abc import Callable, Container, Sequence
 from contextlib import suppress
-from typing import Final
 
 import attrs
 import msgspec
@@ -110,7 +109,7 @@ class JsonlStore:
         if self._version == 1:
             parent = None if index == 0 else self._tree.id(index - 1)
             return from_version_1(line, self._tree.id(index), parent, self._id_of_line)
-        return from_version_2(line) if self._version == 2 else line  # noqa: PLR2004 - the version's own name
+        return from_version_2(line) if self._version == 2 else line
 
     def append(self, lines: Sequence[bytes]) -> None:
         if self._closed:
@@ -201,7 +200,7 @@ class JsonlStore:
         try:
             written = self._disk.write(descriptor, data)
             if written < len(data):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # noqa: TRY301 - a short write is that error, late
         except OSError:
             if written:
                 self._disk.truncate(descriptor, start)

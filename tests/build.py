@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sapwood.events.content import AssistantBlock, TextContent, ToolCall, UserContent
+from sapwood.events.content import AssistantBlock, TextContent, ToolCall, UserContent, text_of
 from sapwood.events.entries import SESSION_VERSION, Entry, Header, MessageEntry
 from sapwood.events.ids import EntryId, SessionId, ToolCallId
 from sapwood.events.messages import (
     NO_USAGE,
     AssistantMessage,
+    BashExecutionMessage,
+    BranchSummaryMessage,
+    CompactionSummaryMessage,
+    Message,
     StopReason,
     StoredMessage,
     SystemMessage,
@@ -75,6 +79,17 @@ def message_entry(entry_id: str, message: StoredMessage, parent: str | None = No
     return MessageEntry(
         id=EntryId(entry_id), parent_id=None if parent is None else EntryId(parent), timestamp=TIME, message=message
     )
+
+
+def words(message: Message) -> str:
+    """The text of a message, whatever its kind."""
+    match message:
+        case CompactionSummaryMessage(summary=summary) | BranchSummaryMessage(summary=summary):
+            return summary
+        case BashExecutionMessage(command=command):
+            return command
+        case _:
+            return text_of(message.content)
 
 
 def ids(entries: Sequence[Entry]) -> list[str]:

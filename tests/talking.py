@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from typing import cast
 
 import trio
 
@@ -41,7 +42,7 @@ def drain(reader: Reader) -> list[Event]:
         except (trio.WouldBlock, trio.EndOfChannel):
             return events
         assert isinstance(item, Published)
-        events.append(item.event)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] - the ring holds events
+        events.append(cast("Event", item.event))
 
 
 def names(events: Sequence[Event]) -> list[str]:

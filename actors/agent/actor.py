@@ -12,13 +12,13 @@ from sapwood.actors.agent.run import (
     IDLE,
     Answered,
     CallModel,
-    Told,
     End,
     Happened,
     Record,
     Recorded,
     Started,
     Tell,
+    Told,
     next_step,
 )
 from sapwood.actors.environment import Environment

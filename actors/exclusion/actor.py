@@ -18,7 +18,8 @@ class Exclusion(Actor[Acquire]):
         self._cell = cell
 
     def handle(self, message: Acquire) -> Reply | Refuse:
-        match decide(self._at(), message.newcomer):
+        verdict = decide(self._at(), message.newcomer)
+        match verdict:
             case Grant():
                 return Reply(self._cell.grant(HOLDS[message.newcomer]))
             case Busy(words):
@@ -26,8 +27,8 @@ class Exclusion(Actor[Acquire]):
             case AbortFirst() | Queue():
                 # who may abort the holder asks again when it has settled; what is queued needs no lease
                 return Refuse(Refused("busy", RUNNING))
-            case other:
-                assert_never(other)
+            case _:
+                assert_never(verdict)
 
     def _at(self) -> At:
         holder = self._cell.holder

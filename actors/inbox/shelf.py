@@ -55,7 +55,8 @@ class Handle:
             raise AssertionError("a handle is done when it has an outcome or an error")
         return self._outcome
 
-    def _settle(self, outcome: InputOutcome, error: SapwoodError | None = None) -> bool:
+    def settle(self, outcome: InputOutcome, error: SapwoodError | None = None) -> bool:
+        """For the shelf alone: give it its outcome. False if it has one."""
         if self._outcome is not None:
             return False
         self._outcome, self._error = outcome, error
@@ -98,14 +99,14 @@ class Shelf:
         """Give a handle its outcome; a second one changes nothing."""
         handle = self._take(entry_id)
         if handle is not None:
-            handle._settle(outcome)  # noqa: SLF001 - the shelf and its handles are one thing in two classes
+            handle.settle(outcome)
 
     def fail(self, entry_id: EntryId, error: SapwoodError) -> None:
         """The input was not taken, and why; it is handed back whole with the error."""
         handle = self._take(entry_id)
         if handle is not None:
             taken = handle.input
-            handle._settle(Failed(reason=str(error), text=taken.text, images=taken.images), error)  # noqa: SLF001 - as above
+            handle.settle(Failed(reason=str(error), text=taken.text, images=taken.images), error)
 
     def _take(self, entry_id: EntryId) -> Handle | None:
         self._accepted.discard(entry_id)

@@ -105,8 +105,8 @@ class Mailbox:
         self._pending = 0
 
     def put(self, envelope: Envelope) -> None:
-        """Take it in; an ask stays outside while the mailbox is full or others wait outside."""
-        if envelope.call is not None and (self._pending >= ROOM or self._outside):
+        """Take it in; an ask stays outside while the mailbox is full."""
+        if envelope.call is not None and self._pending >= ROOM:
             self._outside.append(envelope)
         else:
             self._admit(envelope)

@@ -123,8 +123,6 @@ class Track:
         oldest = self._head.next
         assert oldest is not None  # noqa: S101 - a track that is over its capacity has an oldest event
         self._head.next, oldest.event = None, None
-        if self._tried is self._head:
-            self._tried = oldest
         self._head = oldest
         self._size -= 1
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from typing import assert_never
 
 import attrs
@@ -106,6 +106,12 @@ class ModelActor(Actor[Generate | StopCall]):
                 self._publish(MessageUpdate(call_id=asked.call_id, assistant_message_event=piece))
 
 
-def _closing(pieces: AsyncIterator[Piece]) -> AbstractAsyncContextManager[object]:
+@asynccontextmanager
+async def _closing(pieces: AsyncIterator[Piece]) -> AsyncGenerator[None]:
     """A provider may hand out a bare generator; what it has not yet said is nobody's, and it must not be left to the collector."""
-    return aclosing(pieces) if isinstance(pieces, AsyncGenerator) else nullcontext()
+    try:
+        yield
+    finally:
+        close: Callable[[], Awaitable[None]] | None = getattr(pieces, "aclose", None)
+        if close is not None:
+            await close()

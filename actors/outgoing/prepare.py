@@ -8,7 +8,7 @@ import attrs
 
 from sapwood.actors.outgoing.pairing import Repair, pair
 from sapwood.actors.outgoing.rendering import OutgoingMessage, render
-from sapwood.actors.outgoing.sending import sendable, unsent
+from sapwood.actors.outgoing.sending import unsent
 from sapwood.events.messages import AssistantMessage, Message, SystemMessage, ToolResultMessage, UserMessage
 
 
@@ -24,14 +24,10 @@ def prepare(messages: Sequence[Message], *, provider: str, model: str) -> Outgoi
     """A selection as it goes to this model. Never raises for what a log holds."""
     sent = [message for message, why in zip(messages, unsent(messages), strict=True) if why is None]
     rendered = [render(message, provider=provider, model=model) for message in sent]
-    paired, repairs = pair([message for message in rendered if not _is_empty(message)])
+    paired, repairs = pair(rendered)
     outgoing = tuple(
         message
         for message in paired
         if isinstance(message, SystemMessage | UserMessage | AssistantMessage | ToolResultMessage)
     )
     return Outgoing(outgoing, repairs)
-
-
-def _is_empty(message: OutgoingMessage) -> bool:
-    return isinstance(message, AssistantMessage) and not sendable(message.content)

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import attrs
-from sapwood.store.tree import Tree
 
 from sapwood.actors.projection.selection import Messages, apply_edit, messages_of, without_prompt
 from sapwood.actors.projection.tokens import Counted, Measured, TokenCounter, heuristic, measure
@@ -19,6 +18,7 @@ from sapwood.events.context import Absent, Context, ContextItem
 from sapwood.events.entries import Compaction, ContextEdit, Entry, MessageEntry, ModelChange, ThinkingLevelChange
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import AssistantMessage
+from sapwood.store.tree import Tree
 
 
 class Readable(Protocol):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import assert_never
 
-from sapwood.store.port import Store
-
 from sapwood.actors.kernel import Actor, Refuse, Reply
 from sapwood.actors.session_log.appending import AlreadyDone, Go, decide
 from sapwood.actors.session_log.view import View
@@ -15,6 +13,7 @@ from sapwood.events.entries import Entry, Unknown, kind_of
 from sapwood.events.errors import Refused, StaleLeaf, StoreError, Unencodable
 from sapwood.events.requests import Append, Appended
 from sapwood.events.runtime import EntryAppended, Event, SessionMoved
+from sapwood.store.port import Store
 
 
 class SessionLog(Actor[Append]):
@@ -26,15 +25,16 @@ class SessionLog(Actor[Append]):
         self._publish = publish
 
     def handle(self, message: Append) -> Reply | Refuse:
-        match decide(self._store.tree, message.entries, message.expected_leaf, self._view.entry):
+        decision = decide(self._store.tree, message.entries, message.expected_leaf, self._view.entry)
+        match decision:
             case AlreadyDone(entry_ids):
                 return Reply(Appended(entry_ids=entry_ids, leaf=self._view.leaf))
             case Go(entries):
                 return self._write(entries)
-            case (StaleLeaf() | Refused()) as error:
-                return Refuse(error)
-            case other:
-                assert_never(other)
+            case StaleLeaf() | Refused():
+                return Refuse(decision)
+            case _:
+                assert_never(decision)
 
     def _write(self, entries: tuple[Entry, ...]) -> Reply | Refuse:
         store, before, first = self._store, self._store.where, len(self._view)

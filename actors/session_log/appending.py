@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 import attrs
 import msgspec
 from msgspec import UNSET, UnsetType
-from sapwood.store.tree import Tree
 
 from sapwood.events.entries import Entry, Unknown
 from sapwood.events.errors import Refused, StaleLeaf
 from sapwood.events.ids import EntryId
+from sapwood.store.tree import Tree
 
 
 @attrs.frozen

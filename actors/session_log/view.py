@@ -12,12 +12,11 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Final
 
-from sapwood.store.port import Store
-from sapwood.store.tree import Tree
-
 from sapwood.events.codec import decode_entry
 from sapwood.events.entries import Entry, Header, Label, SessionInfo
 from sapwood.events.ids import EntryId
+from sapwood.store.port import Store
+from sapwood.store.tree import Tree
 
 _LINE_BREAKS: Final = re.compile(r"[\r\n]+")
 RECENT: Final = 64

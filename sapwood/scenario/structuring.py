@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, Literal, get_args, get_origin
+from typing import Any, Final, Literal, cast, get_args, get_origin
 
 import attrs
 from cattrs import BaseValidationError, ClassValidationError, Converter, ForbiddenExtraKeysError
@@ -71,9 +71,9 @@ def _converter(model: Model) -> Converter:
     made.register_structure_hook(Model, lambda value, _: to_model(value))
     made.register_structure_hook(Usage, lambda value, _: to_usage(value))
     made.register_structure_hook(Event, lambda value, _: to_event(value, model))
-    for kind in (Answer, Answers, FromFile, Prompt, Feed):
+    # the inner ones first: cattrs binds what it finds when a class is registered
+    for kind in (Answer, Answers, FromFile):
         made.register_structure_hook(kind, _mapping(kind, made))
-    made.register_structure_hook(Pass, _mapping(Pass, made, pass_=override(rename="pass")))
     entries = override(struct_hook=lambda value, _: to_entries(_listed(value), model))
     made.register_structure_hook(FromEntries, _mapping(FromEntries, made, entries=entries))
     made.register_structure_hook(
@@ -86,6 +86,9 @@ def _converter(model: Model) -> Converter:
             projection=override(struct_hook=_patterns("role", "message", tags(Message))),
         ),
     )
+    for kind in (Prompt, Feed):
+        made.register_structure_hook(kind, _mapping(kind, made))
+    made.register_structure_hook(Pass, _mapping(Pass, made, pass_=override(rename="pass")))
     made.register_structure_hook(Step, _by_key("step", STEPS, made))
     beginning = override(struct_hook=_by_key("session", BEGINNINGS, made))
     made.register_structure_hook(Story, _mapping(Story, made, session=beginning))
@@ -132,7 +135,7 @@ def _listing(made: Converter) -> Hook:
 
 def _mapping(kind: type, made: Converter, **overrides: Any) -> Hook:
     """What cattrs makes for a class, for mappings alone."""
-    structure: Hook = make_dict_structure_fn(kind, made, **overrides)
+    structure = cast("Hook", make_dict_structure_fn(kind, made, **overrides))
     keys = ", ".join(field.name.removesuffix("_") for field in attrs.fields(kind))
 
     def hook(value: Json, _: Any) -> Any:

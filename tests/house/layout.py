@@ -77,7 +77,7 @@ def outward_imports(root: Path) -> Iterator[str]:
             elif module.split(".")[0] in {"actors", "events", "store"}:
                 yield f"{name}:{line} imports {module}: say sapwood.{module}"
             elif module == "sapwood" or module.startswith("sapwood."):
-                target = (module.split(".") + ["sapwood"])[1]
+                target = [*module.split("."), "sapwood"][1]
                 target = target if target in ROOMS else "sapwood"
                 if target not in MAY_IMPORT[room]:
                     yield f"{name}:{line} imports {module}: {room} stands below {target}"
@@ -87,9 +87,7 @@ def outward_imports(root: Path) -> Iterator[str]:
 
 def is_pure(name: str) -> bool:
     return not (
-        name in SHELLS
-        or name.endswith(("/actor.py", "__init__.py"))
-        or name.startswith(("actors/kernel/", "sapwood/"))
+        name in SHELLS or name.endswith(("/actor.py", "__init__.py")) or name.startswith(("actors/kernel/", "sapwood/"))
     ) or name in {"sapwood/scenario/language.py", "sapwood/scenario/matching.py"}
 
 

@@ -88,5 +88,11 @@ async def test_the_ask_graph_of_a_session_has_no_circle() -> None:
 
         for ref in actors.values():
             walk(ref, ())
-        assert [ref.name for ref in actors["agent"].asks] == ["exclusion", "inbox", "session_log", "projection", "model"]
+        assert [ref.name for ref in actors["agent"].asks] == [
+            "exclusion",
+            "inbox",
+            "session_log",
+            "projection",
+            "model",
+        ]
         assert all(ref.asks == () for name, ref in actors.items() if name != "agent")

@@ -57,7 +57,10 @@ def assert_same(pi: Oracle, path: Path) -> None:
 async def test_pi_opens_a_session_of_ours(pi: Oracle, tmp_path: Path) -> None:
     path = tmp_path / "ours.jsonl"
     async with talking(
-        ScriptedAnswer(text="Hello – 漢字 😀", usage=usage(12)), ScriptedAnswer(error="overloaded"), "fine", where=str(path)
+        ScriptedAnswer(text="Hello – 漢字 😀", usage=usage(12)),
+        ScriptedAnswer(error="overloaded"),
+        "fine",
+        where=str(path),
     ) as session:
         for text in ("hi", "line\u2028separator\tand \x01 control", "again"):
             await session.prompt(text)

@@ -13,7 +13,7 @@ from sapwood.actors.kernel import ActorFailed, Receipt, Verdict
 from sapwood.events.content import text_of
 from sapwood.events.runtime import AgentSettled
 from sapwood.runtime import RING_EVENTS
-from tests.build import MODEL
+from tests.build import MODEL, words
 from tests.talking import talking
 
 
@@ -24,7 +24,7 @@ async def test_eight_sessions_at_once_do_not_mix() -> None:
     async def talk(runtime: Runtime, canary: str) -> None:
         async with runtime.open_session(None, model=MODEL) as session:
             outcomes[canary] = await session.prompt(canary)
-            assert [item.message.content for item in session.context().items][0] == canary
+            assert words(session.context().items[0].message) == canary
 
     async with Runtime(providers=[provider]) as runtime, trio.open_nursery() as nursery:
         for n in range(8):

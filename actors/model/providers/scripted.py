@@ -58,7 +58,7 @@ class Scripted:
         self._answers.setdefault(purpose, deque()).extend(answers)
 
     @asynccontextmanager
-    async def stream(self, request: Request) -> AsyncIterator[AsyncIterator[Piece]]:
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Piece]]:
         self.requests.append(request)
         answers = self._answers.get(request.purpose)
         if not answers:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
@@ -85,7 +85,7 @@ class Meddling:
     caught: BaseException | None = None
 
     @asynccontextmanager
-    async def stream(self, request: Request) -> AsyncIterator[AsyncIterator[Piece]]:
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Piece]]:
         try:
             await self.session.prompt("from inside")
         except SapwoodError as error:

@@ -9,13 +9,13 @@ from sapwood.actors.agent.run import (
     Answered,
     CallModel,
     Do,
-    Told,
     End,
     Happened,
     Record,
     Recorded,
     Started,
     Tell,
+    Told,
     next_step,
 )
 from sapwood.events.commands import Input
@@ -63,6 +63,8 @@ def test_a_plain_answer_is_told_in_pis_order_and_nothing_before_it_is_recorded()
     ]
 
 
-@pytest.mark.parametrize(("reason", "aborted"), [("stop", False), ("error", False), ("length", False), ("aborted", True)])
+@pytest.mark.parametrize(
+    ("reason", "aborted"), [("stop", False), ("error", False), ("length", False), ("aborted", True)]
+)
 def test_a_run_ends_aborted_only_if_its_answer_was(reason: StopReason, *, aborted: bool) -> None:
     assert play(assistant("hi", stop=reason))[-1] == End(aborted=aborted)

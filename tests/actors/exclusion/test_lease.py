@@ -7,11 +7,11 @@ from sapwood.actors.exclusion.lease import Cell
 
 def test_a_cell_is_idle_until_somebody_is_granted_the_lease() -> None:
     cell = Cell()
-    assert cell.holder == "idle"
+    before = cell.holder
 
     cell.grant("run")
 
-    assert cell.holder == "run"
+    assert (before, cell.holder) == ("idle", "run")
 
 
 def test_releasing_gives_the_tree_back_and_ends_the_compacting() -> None:

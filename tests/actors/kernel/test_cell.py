@@ -200,12 +200,15 @@ async def test_a_restart_waits_until_the_old_operations_cleaned_up(autojump_cloc
 
 
 async def test_an_actor_beyond_its_restart_limit_is_dead_and_leaving_raises_one_error() -> None:
+    crashes: list[type] = []
+
     async def block() -> None:
         async with open_system("s", ring=Ring(9)) as system:
             ref = system.spawn("a", Puppet)
+            got: list[object] = []
             for _ in range(RESTARTS):
-                with pytest.raises(ActorCrashed):
-                    await ref.ask(crash())
+                await outcome(partial(ref.ask, crash()), got)
+            crashes.extend(type(one) for one in got)
             with pytest.raises(ActorFailed) as caught:
                 await ref.ask(crash("the last"))
             assert str(caught.value.__cause__) == "the last"
@@ -216,8 +219,31 @@ async def test_an_actor_beyond_its_restart_limit_is_dead_and_leaving_raises_one_
 
     with pytest.raises(ActorFailed) as raised:
         await block()
+    assert crashes == [ActorCrashed] * RESTARTS
     assert raised.value.actor == "a"
     assert isinstance(raised.value.__cause__, ValueError)
+
+
+async def test_what_a_crash_answered_does_not_hold_up_the_stop(autojump_clock: MockClock) -> None:
+    got: list[object] = []
+    async with trio.open_nursery() as nursery, open_system("s", ring=Ring(9)) as system:
+        ref = system.spawn("a", Puppet)
+
+        async def flood() -> None:
+            for _ in range(3):
+                nursery.start_soon(outcome, partial(ref.ask, Notes()), got)
+            await trio.lowlevel.checkpoint()
+
+        ref.tell(Do(lambda: Start(flood, "flood")))
+        await wait_all_tasks_blocked()
+        for _ in range(20):
+            ref.tell(Note(1))
+        nursery.start_soon(outcome, partial(ref.ask, crash()), got)
+        for _ in range(3):
+            nursery.start_soon(outcome, partial(ref.ask, Notes()), got)
+        await wait_all_tasks_blocked()
+    assert len(got) == 7
+    assert trio.current_time() == 0
 
 
 async def test_crashes_are_forgiven_after_calm() -> None:

@@ -137,6 +137,34 @@ async def test_receive_nowait_says_when_it_would_wait() -> None:
     assert reader.receive_nowait() == Published(1, 1)
 
 
+async def test_a_receive_whose_event_was_taken_by_receive_nowait_waits_on(nursery: trio.Nursery) -> None:
+    ring, got = Ring(100), list[Published | Resync]()
+    reader = ring.reader()
+
+    async def receive() -> None:
+        got.append(await reader.receive())
+
+    nursery.start_soon(receive)
+    await wait_all_tasks_blocked()
+    ring.publish(1)
+    assert reader.receive_nowait() == Published(1, 1)
+    await wait_all_tasks_blocked()
+    ring.publish(2)
+    await wait_all_tasks_blocked()
+    assert got == [Published(2, 2)]
+
+
+def test_a_closed_reader_holds_nothing_apart() -> None:
+    ring = Ring(2, merge=joined)
+    begin = ring.reader()
+    ring.publish(Delta((1,)))
+    between = ring.reader()
+    between.close()
+    for event in (Delta((2,)), 3):
+        ring.publish(event)
+    assert begin.receive_nowait() == Published(2, Delta((1, 2)))
+
+
 async def test_receive_is_a_checkpoint_even_when_events_are_there() -> None:
     ring = Ring(100)
     reader = ring.reader()

@@ -30,6 +30,8 @@ from sapwood.actors.kernel import (
     open_system,
 )
 from sapwood.actors.kernel.cell import RESTARTS
+from sapwood.actors.kernel.chain import innermost
+from sapwood.actors.kernel.mailbox import ROOM
 from sapwood.actors.kernel.puppet import Do, Note, Notes, Puppet, crash
 from sapwood.actors.kernel.testing import CrashAt, Seeded
 from sapwood.events.asking import Ask
@@ -198,6 +200,37 @@ async def test_outsiders_are_refused_while_the_system_stops(autojump_clock: Mock
     assert got == [Closed, Closed]
 
 
+async def test_what_is_started_while_the_system_stops_starts_cancelled(autojump_clock: MockClock) -> None:
+    ended: list[str] = []
+
+    async def work() -> None:
+        try:
+            await trio.sleep_forever()
+        finally:
+            ended.append("cleaned")
+
+    async with open_system("s", ring=Ring(9)) as system:
+        system.spawn("a", Puppet).tell(Do(lambda: Start(work, "work")))
+    assert ended == ["cleaned"]
+    assert trio.current_time() == 0
+
+
+async def test_a_system_opened_inside_of_an_operation_handles_outside_of_it() -> None:
+    links: list[object] = []
+
+    def look() -> Reply:
+        links.append(innermost())
+        return Reply()
+
+    async def work() -> None:
+        async with open_system("inner", ring=Ring(9)) as inner:
+            inner.spawn("b", Puppet).tell(Do(look))
+
+    async with open_system("s", ring=Ring(9)) as system:
+        await system.spawn("a", Puppet).ask(Do(lambda: Start(work, "work")))
+    assert links == [None]
+
+
 async def test_a_deaf_operation_is_waited_for_and_named(autojump_clock: MockClock) -> None:
     seen: list[tuple[str, ...]] = []
 
@@ -271,11 +304,11 @@ async def test_a_message_in_a_tap_that_never_lets_go_is_answered_closed(
 
     async with open_system("s", ring=Ring(9), tap=Stuck(), grace=2) as system:
         ref = system.spawn("a", Puppet)
-        for _ in range(3):
+        for _ in range(ROOM + 3):
             nursery.start_soon(ask, ref)
         await wait_all_tasks_blocked()
     await wait_all_tasks_blocked()
-    assert got == ["closed"] * 3
+    assert got == ["closed"] * (ROOM + 3)
 
 
 @pytest.mark.parametrize("where", ["handle", "operation"])
@@ -290,7 +323,7 @@ async def test_a_keyboard_interrupt_passes_through(where: str) -> None:
 
     async def block() -> None:
         async with open_system("s", ring=Ring(9)) as system:
-            await system.spawn("a", Puppet).ask(Do(act))
+            system.spawn("a", Puppet).tell(Do(act))
             await trio.sleep_forever()
 
     before = tasks()

@@ -4,7 +4,7 @@ from typing import Any
 
 import attrs
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood.actors.kernel.track import Cursor, Published, Resync, Track
@@ -105,14 +105,56 @@ def test_what_a_cursor_stands_between_is_not_merged() -> None:
 
 def test_a_pair_that_was_held_apart_is_merged_when_its_cursor_is_gone() -> None:
     made = track(3, merging=True)
-    begin = made.cursor(0)
+    made.append(0)
+    begin = made.cursor(None)
     made.append(delta(1))
     between = made.cursor(None)
     for event in [delta(2), 3]:
         made.append(event)
     made.forget(between)
     made.append(4)
-    assert everything(made, begin) == [Published(2, delta(1, 2)), Published(3, 3), Published(4, 4)]
+    assert everything(made, begin) == [Published(3, delta(1, 2)), Published(4, 3), Published(5, 4)]
+
+
+def test_merging_goes_on_after_a_late_merge_took_the_place_where_it_was() -> None:
+    made = track(3, merging=True)
+    made.append(delta(1))
+    between = made.cursor(None)
+    for event in [delta(2), delta(3), 4]:
+        made.append(event)  # the second and third merge
+    made.forget(between)
+    made.append(5)  # the first joins them
+    begin = made.cursor(3)
+    for event in [delta(6), delta(7)]:
+        made.append(event)
+    assert everything(made, begin) == [Published(4, 4), Published(5, 5), Published(7, delta(6, 7))]
+
+
+def test_what_was_merged_away_is_not_merged_again() -> None:
+    made = track(4, merging=True)
+    made.append(0)
+    begin = made.cursor(None)
+    made.append(delta(2))
+    first = made.cursor(None)
+    made.append(delta(3))
+    second = made.cursor(None)
+    for event in [delta(4), 5]:
+        made.append(event)
+    made.forget(first)
+    made.forget(second)
+    for event in [6, 7, 8]:
+        made.append(event)
+    assert everything(made, begin) == [Resync(("state", 8), 8)]
+
+
+def test_a_cursor_behind_what_was_merged_goes_on_without_a_gap() -> None:
+    made = track(2, merging=True)
+    made.append(delta(1))
+    made.append(delta(2))
+    cursor = made.cursor(None)
+    for event in [3, 4]:
+        made.append(event)
+    assert everything(made, cursor) == [Published(3, 3), Published(4, 4)]
 
 
 def test_since_inside_of_what_was_merged_begins_with_a_resync() -> None:
@@ -174,6 +216,8 @@ def test_the_work_of_a_full_track_does_not_grow_with_its_size() -> None:
 PROGRAMS = st.lists(
     st.one_of(
         st.tuples(st.just("delta"), st.just(0)),
+        st.tuples(st.just("delta"), st.just(0)),
+        st.tuples(st.just("open"), st.just(-1)),
         st.tuples(st.just("fact"), st.just(0)),
         st.tuples(st.just("open"), st.integers(-1, 60)),
         st.tuples(st.just("read"), st.integers(0, 5)),
@@ -191,9 +235,10 @@ class Model:
         self.made = made
         self.cursor = made.cursor(since)
         self.seq = made.seq if since is None else since
+        self.lost = self.cursor.slot.seq < 0
 
     def read(self) -> bool:
-        fell_off = self.cursor.slot.seq < self.made._head.seq  # pyright: ignore[reportPrivateUsage]
+        fell_off = self.lost or self.seq < self.made._head.seq  # pyright: ignore[reportPrivateUsage]
         item = self.made.read(self.cursor)
         match item:
             case Published(seq, event):
@@ -204,6 +249,7 @@ class Model:
                 assert fell_off
                 assert snapshot == ("state", seq)
                 assert seq == self.made.seq
+                self.lost = False
                 self.seq = seq
             case None:
                 assert self.seq == self.made.seq
@@ -221,6 +267,7 @@ def mergeable(made: Track) -> bool:
     return False
 
 
+@settings(max_examples=300)
 @given(capacity=st.integers(1, 6), program=PROGRAMS)
 def test_every_cursor_reads_what_was_published_modulo_merging(capacity: int, program: list[tuple[str, int]]) -> None:
     made = track(capacity, merging=True)
@@ -233,6 +280,7 @@ def test_every_cursor_reads_what_was_published_modulo_merging(capacity: int, pro
             assert made.append(delta(seq) if command == "delta" else seq) == seq
             dropped = made._head is not head  # pyright: ignore[reportPrivateUsage]
             assert not (dropped and mergeable(made))
+            assert len(made._aside) <= capacity + 1  # pyright: ignore[reportPrivateUsage]
         elif command == "open":
             cursors.append(Model(made, None if n < 0 else n))
         elif model is not None and command == "read":

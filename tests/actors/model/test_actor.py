@@ -51,7 +51,7 @@ class Strange:
         self._pieces, self._fault = pieces, fault
 
     @asynccontextmanager
-    async def stream(self, request: Request) -> AsyncIterator[AsyncIterator[Piece]]:
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Piece]]:
         async def play() -> AsyncGenerator[Piece]:
             for piece in self._pieces:
                 await trio.lowlevel.checkpoint()

@@ -70,7 +70,7 @@ def test_a_stream_without_an_end_is_a_failed_answer_never_a_success() -> None:
 
 
 def test_a_call_is_there_only_when_its_arguments_arrived_whole() -> None:
-    begun = [
+    begun: list[Piece] = [
         ToolCallStart(content_index=0, id=ToolCallId("a"), tool_name="read"),
         ToolCallDelta(content_index=0, delta='{"pa'),
     ]

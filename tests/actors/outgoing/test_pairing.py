@@ -36,7 +36,10 @@ def assert_paired(messages: Sequence[Message]) -> None:
 def test_a_list_in_order_comes_back_as_it_is() -> None:
     messages = (user(), assistant(call("a"), call("b")), result("a"), result("b"), assistant("done"))
 
-    assert pair(messages) == (messages, ())
+    paired, repairs = pair(messages)
+
+    assert repairs == ()
+    assert all(one is other for one, other in zip(paired, messages, strict=True))
 
 
 def test_a_missing_result_is_supplied_in_place_as_an_error_that_says_what_is_unknown() -> None:
@@ -115,7 +118,9 @@ def test_whatever_a_log_holds_goes_out_paired(messages: list[Message]) -> None:
     assert_paired(paired)
     assert pair(paired) == (paired, ()), "what is paired is in order"
     if not repairs and tuple(messages) != paired:
-        assert sorted(map(repr, messages)) == sorted(map(repr, paired)), "without a repair nothing is lost, only held back"
+        assert sorted(map(repr, messages)) == sorted(map(repr, paired)), (
+            "without a repair nothing is lost, only held back"
+        )
 
 
 @given(MESSAGES)

@@ -64,6 +64,7 @@ def test_a_command_that_went_wrong_says_how() -> None:
     assert "I stopped it" in str(content(bash("ok", cancelled=True, exit_code=2)))
     assert "in full.log" in str(content(bash("ok", truncated=True, full_output_path="full.log")))
     assert "exit code" not in str(content(bash("ok", exit_code=0)))
+    assert "full.log" not in str(content(bash("ok", full_output_path="full.log")))
 
 
 def test_signed_thinking_goes_whole_to_the_model_that_thought_it_and_to_no_other() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sapwood.actors.outgoing.sending import marked, sendable, unsent
-from sapwood.events.content import ThinkingContent
+from sapwood.events.content import ImageContent, ThinkingContent
 from sapwood.events.context import Context, ContextItem, Unsent
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import BashExecutionMessage, Message
@@ -23,6 +23,8 @@ CASES: list[tuple[Message, Unsent | None]] = [
     (user(""), "empty"),
     (user("  \n"), "empty"),
     (user((text(""),)), "empty"),
+    (user((text("hi"),)), None),
+    (user((ImageContent(data="aGk=", mime_type="image/png"),)), None),
     (assistant("said"), None),
     (assistant("half", stop="aborted"), "aborted"),
     (assistant("half", stop="error"), "failed"),
@@ -41,7 +43,7 @@ def test_a_message_goes_out_or_says_why_not(message: Message, why: Unsent | None
 
 
 def test_the_results_of_a_failed_answers_calls_stay_behind_with_it() -> None:
-    messages = [assistant(call("a"), stop="error"), result("a"), assistant(call("a")), result("a")]
+    messages: list[Message] = [assistant(call("a"), stop="error"), result("a"), assistant(call("a")), result("a")]
 
     assert unsent(messages) == ["failed", "result_of_unsent_call", None, None]
 
@@ -52,7 +54,7 @@ def test_thinking_and_blank_text_are_nothing_to_send() -> None:
 
 
 def test_a_context_is_marked_where_it_does_not_go_out() -> None:
-    messages = (user("hi"), assistant("half", stop="aborted"))
+    messages: tuple[Message, ...] = (user("hi"), assistant("half", stop="aborted"))
     items = tuple(ContextItem(entry_id=EntryId(str(n)), message=said, tokens=1) for n, said in enumerate(messages))
     context = Context(leaf=None, items=items, absent={}, thinking_level="off", model=None)
 

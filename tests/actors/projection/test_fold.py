@@ -13,7 +13,6 @@ from sapwood.actors.projection.fold import Fold
 from sapwood.actors.projection.tokens import Measured
 from sapwood.actors.session_log.view import View
 from sapwood.events.codec import encode_entry
-from sapwood.events.content import text_of
 from sapwood.events.entries import (
     BranchSummary,
     Compaction,
@@ -29,7 +28,7 @@ from sapwood.events.entries import (
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import BranchSummaryMessage, CompactionSummaryMessage, Message, SystemMessage
 from sapwood.store.memory import MemoryStore
-from tests.build import HEADER, TIME, assistant, message_entry, system, usage, user
+from tests.build import HEADER, TIME, assistant, message_entry, system, usage, user, words
 
 
 def said(message: Message) -> str:
@@ -40,7 +39,7 @@ def said(message: Message) -> str:
         case SystemMessage(sections=sections):
             return f"system {sorted(sections or {})}"
         case _:
-            return text_of(message.content) if hasattr(message, "content") else type(message).__name__
+            return words(message)
 
 
 class Log:
@@ -217,7 +216,8 @@ def test_model_and_thinking_come_from_the_whole_path_even_from_what_was_compacte
     assert (context.model, context.thinking_level) == (("p", "m"), "high")
 
     log.say("a1", "c1", tokens=5)
-    assert log.fold.context().model == ("scripted", "talker")
+    for fold in (log.fold, log.from_scratch):
+        assert (fold.context().model, fold.context().thinking_level) == (("scripted", "talker"), "high")
 
 
 def test_an_empty_log_has_an_empty_context() -> None:
@@ -248,6 +248,23 @@ def test_usage_is_unknown_after_a_compaction_until_an_answer_came() -> None:
 
     log.say("a2", "c1", tokens=40)
     assert log.fold.measure() == Measured(40, known=True)
+
+
+def test_an_append_costs_what_it_adds_and_not_what_the_session_holds() -> None:
+    log = chain(*(f"u{n}" for n in range(50)))
+    decoded: list[int] = []
+    entry = log.view.entry
+
+    def counting(index: int) -> Entry:
+        decoded.append(index)
+        return entry(index)
+
+    log.view.entry = counting  # type: ignore[method-assign]
+    log.say("new", "u49")
+    log.add(edit("e1", "new", "u3", "changed"))
+
+    assert decoded == [50, 51]
+    assert len(log.seen) == 51
 
 
 KINDS: list[Callable[[str, EntryId | None, EntryId], Entry]] = [

@@ -24,7 +24,6 @@ from sapwood.events.messages import BranchSummaryMessage, CompactionSummaryMessa
 from tests.build import MS, TIME, assistant, call, message_entry, result, system, text, user
 
 
-
 def compaction(**more: object) -> Compaction:
     return Compaction(
         id=EntryId("e1"),
@@ -92,7 +91,9 @@ def test_an_edit_changes_content_and_nothing_else() -> None:
     assert apply_edit(message_entry("e1", assistant(call("a"), stop="toolUse")), other) == (
         assistant("other", stop="toolUse"),
     )
-    assert apply_edit(message_entry("e1", result("a", "long", error=True)), other) == (result("a", "other", error=True),)
+    assert apply_edit(message_entry("e1", result("a", "long", error=True)), other) == (
+        result("a", "other", error=True),
+    )
 
 
 def test_an_edit_keeps_only_blocks_that_the_role_can_hold() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import UNSET, UnsetType
+
 from sapwood.actors.kernel import Refuse, Reply
 from sapwood.actors.session_log.actor import SessionLog
 from sapwood.actors.session_log.view import View
@@ -39,8 +41,8 @@ class Desk:
         self.told.append((event, len(self.view)))
         return len(self.told)
 
-    def append(self, *entries: Entry, **more: EntryId) -> Reply | Refuse:
-        return self.log.handle(Append(entries=entries, **more))  # type: ignore[arg-type]  # pyright: ignore
+    def append(self, *entries: Entry, expected_leaf: EntryId | UnsetType = UNSET) -> Reply | Refuse:
+        return self.log.handle(Append(entries=entries, expected_leaf=expected_leaf))
 
 
 def test_entries_are_written_chained_and_announced_after_they_are_there() -> None:

@@ -23,7 +23,7 @@ def log(*entries: Entry) -> View:
     return View(store)
 
 
-def attempt(view: View, *entries: Entry, expected: EntryId | None | UnsetType = UNSET) -> Decision:
+def attempt(view: View, *entries: Entry, expected: EntryId | UnsetType | None = UNSET) -> Decision:
     return decide(view.tree, entries, expected, view.entry)
 
 

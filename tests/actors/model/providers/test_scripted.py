@@ -56,10 +56,13 @@ async def test_a_failure_comes_after_the_part_that_streamed() -> None:
     provider = Scripted({"turn": [ScriptedAnswer(text="half", error="overloaded")]}, provider_id="other")
     seen: list[Piece] = []
 
-    with pytest.raises(ProviderError, match="overloaded"):
+    async def collect() -> None:
         async with provider.stream(request()) as pieces:
             async for piece in pieces:
                 seen.append(piece)  # noqa: PERF401 - what came before the failure is what is looked at
+
+    with pytest.raises(ProviderError, match="overloaded"):
+        await collect()
 
     assert seen[-1] == TextEnd(content_index=0, content="half")
     assert provider.id == "other"

@@ -1,0 +1,70 @@
+"""Lines to the standard output: in colour on a terminal, plain in a pipe.
+
+1. Colours are rich's, and so is the decision whether there are any (a terminal, NO_COLOR, TERM).
+2. When nobody reads any more, nothing more is written, and the command still ends with its own exit code.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from typing import Final
+
+from sapwood.scenario.wording import Line, Piece, Style, plain
+
+_STYLES: Final[dict[Style, str]] = {
+    "": "",
+    "dim": "dim",
+    "bold": "bold",
+    "good": "green",
+    "bad": "bold red",
+    "name": "cyan",
+    "accent": "blue",
+}
+
+
+class Printer:
+    """Prints lines until nobody reads them any more."""
+
+    def __init__(self) -> None:
+        from rich.console import Console  # noqa: PLC0415 - only a command that prints pays for it
+
+        self._console = Console(file=sys.stdout, highlight=False)
+        self._gone = False
+
+    def lines(self, lines: Iterable[Line]) -> None:
+        """Print each line."""
+        coloured = self._console.color_system is not None
+        for one in lines:
+            self.text(self._coloured(one) if coloured else plain(one))
+
+    def json(self, value: Json) -> None:
+        """Print one JSON document."""
+        self.text(json.dumps(value, ensure_ascii=False, indent=2).encode("utf-8", "replace").decode())
+
+    def text(self, text: str) -> None:
+        """Print a line as it is."""
+        if self._gone:
+            return
+        try:
+            sys.stdout.write(f"{text}\n")
+        except BrokenPipeError:
+            self._gone = True
+            write_nowhere()
+
+    def _coloured(self, pieces: Line) -> str:
+        from rich.text import Text  # noqa: PLC0415 - as above
+
+        with self._console.capture() as capture:
+            self._console.print(
+                Text.assemble(*((piece.text, _STYLES[piece.style]) for piece in pieces)), soft_wrap=True, end=""
+            )
+        return capture.get()
+
+
+def write_nowhere() -> None:
+    """From now on what is written to the standard output goes nowhere: its reader is gone, and Python's last flush must not fail."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

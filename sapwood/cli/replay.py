@@ -1,0 +1,81 @@
+"""`sapwood replay`: play scenarios, show their timelines, and tell by the exit code whether all went as expected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from sapwood.cli.trouble import CANNOT, DIFFERENT
+
+if TYPE_CHECKING:
+    from sapwood.scenario import Played, ScenarioError
+
+
+@click.command("replay")
+@click.argument("paths", nargs=-1, required=True, metavar="FILE...", type=click.Path())
+@click.option("--json", "as_json", is_flag=True, help="One JSON document instead of a timeline.")
+@click.pass_context
+def command(ctx: click.Context, paths: tuple[str, ...], *, as_json: bool) -> None:
+    """Play scenarios in virtual time, without a network.
+
+    FILE is a scenario (YAML), or a folder of them. Each step is shown with the events that it brought and their virtual second; what is
+    not as the scenario expects is shown with the line that expects it. A session that a scenario names is played on a copy.
+
+    \b
+    Exit code: 0 as expected, 1 a difference, 2 a scenario that cannot be played; the worst one counts.
+
+    \b
+    Example:
+      sapwood replay scenarios/first_talk.yaml
+      sapwood replay scenarios --json
+
+    \b
+    The JSON: {"scenarios": [{"path", "title", "ok", "steps", "differences"}], "errors": ["file:line: message"]};
+    a step is {"step", "at", "outcome", "why", "events": [{"n", "at", "event"}]}, seconds from the start;
+    a difference is {"path", "line", "what", "kind", "expected", "seen"}.
+    """  # noqa: D301 - click's own mark for lines that it may not wrap
+    # commands load what they need when they run: in here
+    from sapwood.cli.printing import Printer  # noqa: PLC0415
+    from sapwood.scenario import Played, ScenarioError  # noqa: PLC0415
+    from sapwood.scenario.timeline import timeline, to_json  # noqa: PLC0415
+    from sapwood.scenario.wording import line  # noqa: PLC0415
+
+    printer, code = Printer(), 0
+    played: list[Played] = []
+    errors: list[ScenarioError] = []
+    for one in _play_all(paths):
+        if isinstance(one, ScenarioError):
+            errors.append(one)
+            code = max(code, CANNOT)
+            click.echo(f"sapwood: {one}", err=True)
+            continue
+        played.append(one)
+        code = max(code, DIFFERENT if one.differences else 0)
+        if not as_json:
+            printer.lines([*timeline(one), line()])
+    if as_json:
+        printer.json({"scenarios": [to_json(one) for one in played], "errors": [str(error) for error in errors]})
+    elif len(played) + len(errors) > 1:
+        bad = sum(bool(one.differences) for one in played)
+        printer.text(f"{len(played) - bad} as expected, {bad} different, {len(errors)} not played")
+    ctx.exit(code)
+
+
+def _play_all(paths: Iterable[str]) -> Iterator[Played | ScenarioError]:
+    """What came of each scenario, one after the other."""
+    from sapwood.scenario import ScenarioError, play  # noqa: PLC0415
+    from sapwood.scenario.loading import find  # noqa: PLC0415
+
+    for path in paths:
+        try:
+            found = find(path)
+        except ScenarioError as error:
+            yield error
+            continue
+        for scenario in found:
+            try:
+                yield play(scenario)
+            except ScenarioError as error:
+                yield error

@@ -1,0 +1,54 @@
+"""Where a scenario's session begins: nothing, entries, or a copy of a file; in memory or in a file of its own."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Final, assert_never
+
+from sapwood.actors.environment import Environment
+from sapwood.events.codec import encode_entry, encode_header
+from sapwood.events.entries import Header
+from sapwood.events.errors import StoreError
+from sapwood.reading import read
+from sapwood.scenario.errors import ScenarioError
+from sapwood.scenario.language import FromEntries, FromFile, Scenario
+from sapwood.scenario.loading import session_path
+from sapwood.sessions import new_header
+from sapwood.store.memory import MemoryStore
+from sapwood.store.port import Store
+
+CWD: Final = "/scenario"
+"""The folder that a new session believes to be in: not the machine's, so that its bytes are the same everywhere."""
+
+
+def begin(scenario: Scenario, environment: Environment, folder: Path) -> Path | Store:
+    """The session to open, laid out in `folder` if it is a file. `ScenarioError` if its own file is no session."""
+    beginning = scenario.story.session
+    path = folder / "session.jsonl"
+    match beginning:
+        case FromFile():
+            found = session_path(scenario, beginning)
+            path = folder / found.name
+            try:
+                shutil.copyfile(found, path)
+                header, lines = _read(path)
+            except (StoreError, OSError) as error:
+                why = str(error).replace(str(path), str(found))
+                raise ScenarioError(str(scenario.path), scenario.line_of(("session", "file")), why) from error
+            return MemoryStore(header, lines) if scenario.story.store == "memory" else path
+        case FromEntries(entries=entries):
+            header, lines = new_header(environment, cwd=CWD), [encode_entry(entry) for entry in entries]
+            if scenario.story.store != "jsonl":
+                return MemoryStore(header, lines)
+            path.write_bytes(b"\n".join([encode_header(header), *lines, b""]))
+            return path
+        case None:
+            return path if scenario.story.store == "jsonl" else MemoryStore(new_header(environment, cwd=CWD))
+        case _:
+            assert_never(beginning)
+
+
+def _read(path: Path) -> tuple[Header, list[bytes]]:
+    with read(path) as session:
+        return session.header, [encode_entry(entry) for entry in session.entries()]

@@ -1,0 +1,113 @@
+"""From what was expected and what was seen to findings. No I/O.
+
+1. Everything is compared in its wire form.
+2. Pieces of answers are passed over, unless a pattern is about them.
+3. A message is expected to be sent, unless its pattern says `unsent`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import attrs
+import msgspec
+
+from sapwood.events.base import Json, is_object
+from sapwood.events.codec import encode_entry, encode_event
+from sapwood.events.context import ContextItem
+from sapwood.events.messages import role_of
+from sapwood.scenario.describing import text_of_message
+from sapwood.scenario.language import Expect, Pattern, Place, Prompt, Scenario
+from sapwood.scenario.matching import MISSING, Difference, Mismatch, compare
+from sapwood.scenario.played import Finding, Moment, PlayedStep, Seen
+
+ELIDED: Final = "message_update"
+
+
+def check(scenario: Scenario, steps: Sequence[PlayedStep], end: Moment, broken: str | None) -> tuple[Finding, ...]:
+    """Every difference: those of the steps in order, then those of the end. `broken` says how the session ended before its time."""
+    return tuple(_findings(scenario, steps, end, broken))
+
+
+def _findings(scenario: Scenario, steps: Sequence[PlayedStep], end: Moment, broken: str | None) -> Iterator[Finding]:
+    def found(place: Place, what: str, difference: Difference) -> Finding:
+        line = scenario.line_of(place)
+        return Finding(path=str(scenario.path), line=line, what=what, difference=difference)
+
+    for at, played in enumerate(steps):
+        place: Place = ("steps", at)
+        step = played.step
+        if isinstance(step, Prompt) and step.outcome != played.outcome:
+            seen = f"{played.outcome or 'none'}{f' ({played.why})' if played.why else ''}"
+            yield found((*place, "outcome"), f"outcome of step {at + 1}", _unlike(step.outcome, seen))
+        for key, item, difference in _against(step.expect, played.events, played.after):
+            yield found((*place, "expect", key, *item), f"{key} of step {at + 1}", difference)
+    if broken is not None:
+        place = ("steps", len(steps))
+        yield found(place, "session", _unlike("open until the end", broken))
+        return
+    everything = [seen for step in steps for seen in step.events]
+    for key, item, difference in _against(scenario.story.expect, everything, end):
+        yield found(("expect", key, *item), f"{key} at the end", difference)
+
+
+def _against(expect: Expect, events: Sequence[Seen], moment: Moment) -> Iterator[tuple[str, Place, Difference]]:
+    """Each difference, with the key that it is under and its place in there."""
+    if expect.events is not None:
+        wanted = _values(expect.events)
+        kept = events if _mentioned(ELIDED, wanted) else [seen for seen in events if not is_elided(seen)]
+        numbers = [seen.n for seen in kept]
+        for difference in compare(wanted, [event_value(seen) for seen in kept], key="type"):
+            at = difference.seen_at
+            yield "events", _at(difference), attrs.evolve(difference, seen_at=None if at is None else numbers[at] - 1)
+    if expect.entries is not None:
+        entries = [msgspec.json.decode(encode_entry(entry)) for entry in moment.entries]
+        for difference in compare(_values(expect.entries), entries, key="type"):
+            yield "entries", _at(difference), difference
+    if expect.projection is not None:
+        wanted = [{"unsent": None, **value} if is_object(value) else value for value in _values(expect.projection)]
+        for difference in compare(wanted, [item_value(item) for item in moment.projection], key="role"):
+            yield "projection", _at(difference), difference
+    if expect.usage is not None and expect.usage != moment.usage:
+        yield "usage", (), _unlike(expect.usage, moment.usage)
+    if expect.state is not None and expect.state != moment.state:
+        yield "state", (), _unlike(expect.state, moment.state)
+
+
+def is_elided(seen: Seen) -> bool:
+    """Whether the event is a piece of an answer."""
+    return str(seen.event.__struct_config__.tag) == ELIDED
+
+
+def event_value(seen: Seen) -> Json:
+    """The event in its wire form."""
+    return msgspec.json.decode(encode_event(seen.event))
+
+
+def item_value(item: ContextItem) -> dict[str, Json]:
+    """A message of the projection, as patterns see it."""
+    return {
+        "role": role_of(item.message),
+        "text": text_of_message(item.message),
+        "unsent": item.unsent,
+        "tokens": item.tokens,
+        "entryId": item.entry_id,
+        "message": msgspec.to_builtins(item.message),
+    }
+
+
+def _values(patterns: Sequence[Pattern]) -> list[Json]:
+    return [pattern.value for pattern in patterns]
+
+
+def _mentioned(name: str, wanted: Sequence[Json]) -> bool:
+    return any(is_object(value) and value.get("type") == name for value in wanted)
+
+
+def _at(difference: Difference) -> Place:
+    return () if difference.expected_at is None else (difference.expected_at,)
+
+
+def _unlike(expected: str, seen: str) -> Difference:
+    return Difference(kind="unlike", expected=expected, seen=seen, fields=(Mismatch((), expected, seen or MISSING),))

@@ -1,0 +1,86 @@
+"""What came of a scenario. Values only."""
+
+from __future__ import annotations
+
+import attrs
+
+from sapwood.events.commands import SessionState
+from sapwood.events.context import ContextItem
+from sapwood.events.entries import Entry
+from sapwood.events.runtime import Event
+from sapwood.scenario.language import OutcomeWord, Scenario, Step
+from sapwood.scenario.matching import Difference
+
+
+@attrs.frozen
+class Seen:
+    """An event, and when it was seen."""
+
+    n: int
+    """The nth of the scenario, from 1. Neighbouring pieces of an answer are one event."""
+    at: float
+    """Virtual seconds since the session was open."""
+    event: Event
+
+
+@attrs.frozen(kw_only=True)
+class Moment:
+    """What was there to be read at one moment."""
+
+    entries: tuple[Entry, ...]
+    """Those that came since the step, or the scenario, began."""
+    projection: tuple[ContextItem, ...]
+    usage: str
+    state: SessionState
+
+
+@attrs.frozen(kw_only=True)
+class PlayedStep:
+    """One step, and what came of it."""
+
+    step: Step
+    at: float
+    """When it began, in virtual seconds."""
+    events: tuple[Seen, ...]
+    outcome: OutcomeWord | None
+    """Of a prompt; None if it had none within `STEP_LIMIT`."""
+    why: str
+    """The words of a failure or a refusal."""
+    after: Moment
+
+
+@attrs.frozen(kw_only=True)
+class Finding:
+    """One difference, and the line of the scenario that it contradicts."""
+
+    path: str
+    line: int
+    what: str
+    """Where in the expectations it is: `events of step 2`, `projection at the end`."""
+    difference: Difference
+
+
+@attrs.frozen(kw_only=True)
+class Played:
+    """A scenario that was played to its end."""
+
+    scenario: Scenario
+    steps: tuple[PlayedStep, ...]
+    end: Moment
+    differences: tuple[Finding, ...]
+    """Empty: everything was as expected."""
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """Every event, in order."""
+        return tuple(seen.event for step in self.steps for seen in step.events)
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """Every entry that is new."""
+        return self.end.entries
+
+    @property
+    def projection(self) -> tuple[ContextItem, ...]:
+        """What the model sees in the end."""
+        return self.end.projection

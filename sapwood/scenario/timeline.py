@@ -1,0 +1,149 @@
+"""How a playing looks: its steps, their events with virtual times, and what was different. No I/O."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import assert_never
+
+from sapwood.events.base import Json
+from sapwood.events.runtime import name_of
+from sapwood.scenario.checking import event_value
+from sapwood.scenario.describing import event_in_words
+from sapwood.scenario.language import Feed, Pass, Prompt, Step
+from sapwood.scenario.matching import MISSING, Mismatch
+from sapwood.scenario.played import Finding, Played, PlayedStep, Seen
+from sapwood.scenario.wording import Line, Piece, counted, cut, line, visible
+
+SHOWN_FINDINGS = 20
+"""Differences shown of one scenario: the first few explain the others."""
+SHOWN_VALUE = 400
+"""Characters of an expected or a seen value."""
+
+
+def timeline(played: Played) -> Iterator[Line]:
+    """The whole playing."""
+    story = played.scenario.story
+    yield line(Piece(f"{played.scenario.path}", "name"), ": ", Piece(visible(story.title), "bold"))
+    if story.about:
+        yield line(Piece(cut(story.about, 140), "dim"))
+    for n, step in enumerate(played.steps, 1):
+        yield line()
+        yield from _step(n, step)
+    yield line()
+    yield from _verdict(played)
+
+
+def in_words(step: Step) -> str:
+    """What a step does, in a few words."""
+    match step:
+        case Prompt(prompt=text):
+            return f"prompt: {cut(text)}"
+        case Feed(events=events):
+            return counted(len(events), "literal event")
+        case Pass(pass_=seconds):
+            return f"{seconds:g} s pass"
+        case _:
+            assert_never(step)
+
+
+def to_json(played: Played) -> Json:
+    """The playing as plain values: stable keys, events and entries in their wire form."""
+    return {
+        "path": str(played.scenario.path),
+        "title": played.scenario.story.title,
+        "ok": not played.differences,
+        "steps": [
+            {
+                "step": in_words(step.step),
+                "at": step.at,
+                "outcome": step.outcome,
+                "why": step.why or None,
+                "events": [{"n": seen.n, "at": seen.at, "event": event_value(seen)} for seen in step.events],
+            }
+            for step in played.steps
+        ],
+        "differences": [
+            {
+                "path": finding.path,
+                "line": finding.line,
+                "what": finding.what,
+                "kind": finding.difference.kind,
+                "expected": _or_none(finding.difference.expected),
+                "seen": _or_none(finding.difference.seen),
+            }
+            for finding in played.differences
+        ],
+    }
+
+
+def _step(n: int, played: PlayedStep) -> Iterator[Line]:
+    yield line(Piece(f"{n}. {in_words(played.step)}", "bold"))
+    for seen in played.events:
+        yield _event(seen)
+    if played.outcome is not None or isinstance(played.step, Prompt):
+        good = isinstance(played.step, Prompt) and played.outcome == played.step.outcome
+        why = f": {cut(played.why)}" if played.why else ""
+        yield line("   -> ", Piece(f"{played.outcome or 'no outcome'}{why}", "good" if good else "bad"))
+
+
+def _event(seen: Seen) -> Line:
+    name = name_of(seen.event)
+    told = cut(event_in_words(seen.event))
+    return line(Piece(f"{seen.n:5} {seen.at:9.3f}  ", "dim"), Piece(f"{name:22} ", "accent"), told)
+
+
+def _verdict(played: Played) -> Iterator[Line]:
+    sums = f"{counted(len(played.events), 'event')}, {counted(len(played.entries), 'new entry', 'new entries')}"
+    found = played.differences
+    if not found:
+        yield line(Piece("as expected", "good"), f": {sums}")
+        return
+    yield line(Piece(counted(len(found), "difference"), "bad"), f": {sums}")
+    for finding in found[:SHOWN_FINDINGS]:
+        yield from _finding(finding)
+    if len(found) > SHOWN_FINDINGS:
+        yield line(f"and {len(found) - SHOWN_FINDINGS} more")
+
+
+def _finding(finding: Finding) -> Iterator[Line]:
+    difference = finding.difference
+    where = Piece(f"{finding.path}:{finding.line}", "name")
+    which = "" if difference.seen_at is None else f" (the {_nth(difference.seen_at + 1)} seen)"
+    match difference.kind:
+        case "unlike":
+            yield line(where, f": {finding.what}: not as expected{which}")
+            for mismatch in difference.fields:
+                yield from _mismatch(mismatch)
+        case "not seen":
+            yield line(where, f": {finding.what}: expected, but not seen")
+            yield line("    ", Piece("expected  ", "good"), _value(difference.expected))
+        case "not expected":
+            yield line(where, f": {finding.what}: seen, but not expected{which}")
+            yield line("    ", Piece("seen      ", "bad"), _value(difference.seen))
+        case _:
+            assert_never(difference.kind)
+
+
+def _mismatch(mismatch: Mismatch) -> Iterator[Line]:
+    field = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in mismatch.field).lstrip(".")
+    before = f"{field}: " if field else ""
+    yield line("    ", Piece("expected  ", "good"), before, _value(mismatch.expected))
+    yield line("    ", Piece("seen      ", "bad"), before, _value(mismatch.seen))
+
+
+def _value(value: Json) -> str:
+    """A value as the scenario would write it in one line."""
+    if value is MISSING:
+        return "(nothing)"
+    text = visible(json.dumps(value, ensure_ascii=False))
+    return text if len(text) <= SHOWN_VALUE else f"{text[:SHOWN_VALUE]}…"
+
+
+def _or_none(value: Json) -> Json:
+    return None if value is MISSING else value
+
+
+def _nth(number: int) -> str:
+    ending = "th" if number % 100 in {11, 12, 13} else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"

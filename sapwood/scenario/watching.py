@@ -1,0 +1,45 @@
+"""What is seen of a session while it is played.
+
+1. Each event bears the virtual second at which it was seen.
+2. Neighbouring pieces of one answer that came at one moment are one event: how they were cut depends on who read when, their sum does not.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+import trio
+
+from sapwood.actors.kernel import Published, Reader
+from sapwood.events.runtime import Event, MessageUpdate, merged
+from sapwood.scenario.played import Seen
+
+
+class Watcher:
+    """Follows a session's events."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._start = trio.current_time()
+        self.seen: list[Seen] = []
+
+    @property
+    def now(self) -> float:
+        """Seconds since the watching began."""
+        return trio.current_time() - self._start
+
+    async def follow(self) -> None:
+        """Note every event until the session ends."""
+        async for item in self._reader:
+            if isinstance(item, Published):
+                self._note(cast("Event", item.event))
+
+    def _note(self, event: Event) -> None:
+        now = self.now
+        last = self.seen[-1] if self.seen else None
+        if last is not None and last.at == now and isinstance(event, MessageUpdate):
+            one = merged(last.event, event)
+            if one is not None:
+                self.seen[-1] = Seen(last.n, now, one)
+                return
+        self.seen.append(Seen(len(self.seen) + 1, now, event))

@@ -1,0 +1,90 @@
+"""Every example in the README and the docs runs.
+
+1. A ```python block runs as written, in the order of its file; blocks of one file share their names.
+2. Each `$ uv run …` of a ```console block exits 0, and the lines shown behind it come in its output, in order; `...` stands for any.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any, cast
+
+import pytest
+import trio
+
+from tests.house.layout import ROOT
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+ELSEWHERE = ("uv run pytest", "make ")
+"""Commands that the suite is, rather than runs."""
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return [text for kind, text in BLOCK.findall(page.read_text(encoding="utf-8")) if kind == language]
+
+
+def workplace(folder: Path) -> Path:
+    """A folder with what examples may name: the scenarios, and sessions to work on."""
+    shutil.copytree(ROOT / "scenarios", folder / "scenarios")
+    shutil.copytree(ROOT / "tests" / "data", folder / "tests" / "data")
+    return folder
+
+
+def run(code: CodeType, names: dict[str, Any]) -> None:
+    if code.co_flags & inspect.CO_COROUTINE:
+        trio.run(cast("Callable[[], Awaitable[object]]", FunctionType(code, names)))
+    else:
+        exec(code, names)  # noqa: S102 - the examples are ours
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(workplace(tmp_path))
+    names: dict[str, Any] = {"__name__": "example"}
+    for block in blocks(page, "python"):
+        run(compile(block, str(page), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), names)
+
+
+def commands(block: str) -> list[tuple[str, list[str]]]:
+    """Each command of a console block, and the lines that it shows."""
+    found: list[tuple[str, list[str]]] = []
+    for line in block.splitlines():
+        if line.startswith("$ "):
+            found.append((line[2:], []))
+        elif found:
+            found[-1][1].append(line)
+    return found
+
+
+COMMANDS = [
+    pytest.param(command, shown, id=f"{page.name}: {command}")
+    for page in PAGES
+    for block in blocks(page, "console")
+    for command, shown in commands(block)
+    if not command.startswith(ELSEWHERE)
+]
+
+
+@pytest.mark.parametrize(("command", "shown"), COMMANDS)
+def test_commands_do_what_they_show(command: str, shown: list[str], tmp_path: Path) -> None:
+    assert command.startswith("uv run sapwood "), "an example that the suite cannot run"
+    words = [sys.executable, "-m", "sapwood", *shlex.split(command)[3:]]
+
+    done = subprocess.run(words, cwd=workplace(tmp_path), capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    rest = done.stdout
+    for line in shown:
+        if line.strip() not in {"", "..."}:
+            assert line.strip() in rest, f"not shown, or not in this order: {line}"
+            rest = rest[rest.index(line.strip()) + len(line.strip()) :]
