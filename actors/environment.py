@@ -14,7 +14,6 @@ from random import Random
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import attrs
-import trio
 
 from sapwood.store.disk import Disk, RealDisk
 
@@ -34,10 +33,14 @@ class RunSync(Protocol):
 
 
 async def _in_thread(function: Callable[[], T], /) -> T:
+    import trio  # noqa: PLC0415 - who only reads sessions does not pay for it
+
     return await trio.to_thread.run_sync(function)
 
 
 async def _in_place(function: Callable[[], T], /) -> T:
+    import trio  # noqa: PLC0415 - as above
+
     await trio.lowlevel.checkpoint()
     return function()
 
@@ -70,6 +73,8 @@ class Environment:
     @classmethod
     def scripted(cls, seed: int = 0, *, disk: Disk | None = None) -> Environment:
         """The same world every time: ids from `seed`, time from trio's clock (a virtual one in tests), work done in place."""
+        import trio  # noqa: PLC0415 - as above
+
         source = Random(seed)  # noqa: S311 - ids that are the same each time are the point
 
         def now_ms() -> int:

@@ -2,32 +2,41 @@
 
 Open a session with `open_session`, or several with a `Runtime`; read one without trio with `read`. Everything that a host, a scenario
 or an extension needs by name stands here.
+
+A name's home is imported when the name is first used: who only reads sessions does not pay for trio, and importing this costs next to
+nothing.
 """
 
-from sapwood.actors.environment import Environment
-from sapwood.actors.inbox import Handle
-from sapwood.actors.kernel import Published, Resync
-from sapwood.actors.model.providers.base import Finish, Provider, Request
-from sapwood.actors.model.providers.scripted import Scripted, ScriptedAnswer
-from sapwood.events.commands import Delivered, Failed, InputOutcome, Returned, Snapshot, Withdrawn
-from sapwood.events.content import ImageContent, TextContent, ThinkingContent, ToolCall
-from sapwood.events.context import Context, ContextItem, ContextUsage
-from sapwood.events.errors import (
-    CannotOpen,
-    CannotWrite,
-    NotASession,
-    ProviderError,
-    Refused,
-    SapwoodError,
-    SessionClosed,
-    StaleLeaf,
-    StoreError,
-)
-from sapwood.events.messages import AssistantMessage, Usage, UserMessage
-from sapwood.events.models import Model, Price
-from sapwood.reading import ReadSession, read
-from sapwood.runtime import Runtime, open_session
-from sapwood.session import Session
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sapwood.actors.environment import Environment
+    from sapwood.actors.inbox import Handle
+    from sapwood.actors.kernel import Published, Resync
+    from sapwood.actors.model.providers.base import Finish, Provider, Request
+    from sapwood.actors.model.providers.scripted import Scripted, ScriptedAnswer
+    from sapwood.events.commands import Delivered, Failed, InputOutcome, Returned, Snapshot, Withdrawn
+    from sapwood.events.content import ImageContent, TextContent, ThinkingContent, ToolCall
+    from sapwood.events.context import Context, ContextItem, ContextUsage
+    from sapwood.events.errors import (
+        CannotOpen,
+        CannotWrite,
+        NotASession,
+        ProviderError,
+        Refused,
+        SapwoodError,
+        SessionClosed,
+        StaleLeaf,
+        StoreError,
+    )
+    from sapwood.events.messages import AssistantMessage, Usage, UserMessage
+    from sapwood.events.models import Model, Price
+    from sapwood.reading import ReadSession, read
+    from sapwood.runtime import Runtime, open_session
+    from sapwood.session import Session
 
 __all__ = [
     "AssistantMessage",
@@ -72,3 +81,60 @@ __all__ = [
     "open_session",
     "read",
 ]
+
+_HOMES = {
+    "Environment": "sapwood.actors.environment",
+    "Handle": "sapwood.actors.inbox",
+    "Published": "sapwood.actors.kernel",
+    "Resync": "sapwood.actors.kernel",
+    "Finish": "sapwood.actors.model.providers.base",
+    "Provider": "sapwood.actors.model.providers.base",
+    "Request": "sapwood.actors.model.providers.base",
+    "Scripted": "sapwood.actors.model.providers.scripted",
+    "ScriptedAnswer": "sapwood.actors.model.providers.scripted",
+    "Delivered": "sapwood.events.commands",
+    "Failed": "sapwood.events.commands",
+    "InputOutcome": "sapwood.events.commands",
+    "Returned": "sapwood.events.commands",
+    "Snapshot": "sapwood.events.commands",
+    "Withdrawn": "sapwood.events.commands",
+    "ImageContent": "sapwood.events.content",
+    "TextContent": "sapwood.events.content",
+    "ThinkingContent": "sapwood.events.content",
+    "ToolCall": "sapwood.events.content",
+    "Context": "sapwood.events.context",
+    "ContextItem": "sapwood.events.context",
+    "ContextUsage": "sapwood.events.context",
+    "CannotOpen": "sapwood.events.errors",
+    "CannotWrite": "sapwood.events.errors",
+    "NotASession": "sapwood.events.errors",
+    "ProviderError": "sapwood.events.errors",
+    "Refused": "sapwood.events.errors",
+    "SapwoodError": "sapwood.events.errors",
+    "SessionClosed": "sapwood.events.errors",
+    "StaleLeaf": "sapwood.events.errors",
+    "StoreError": "sapwood.events.errors",
+    "AssistantMessage": "sapwood.events.messages",
+    "Usage": "sapwood.events.messages",
+    "UserMessage": "sapwood.events.messages",
+    "Model": "sapwood.events.models",
+    "Price": "sapwood.events.models",
+    "ReadSession": "sapwood.reading",
+    "read": "sapwood.reading",
+    "Runtime": "sapwood.runtime",
+    "open_session": "sapwood.runtime",
+    "Session": "sapwood.session",
+}
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'sapwood' has no attribute {name!r}")
+    value: object = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -9,7 +9,6 @@ from typing import Self
 
 from sapwood.actors.environment import Environment
 from sapwood.actors.outgoing import marked
-from sapwood.actors.projection.actor import usage
 from sapwood.actors.projection.fold import Fold
 from sapwood.actors.session_log.view import View
 from sapwood.events.context import Context, ContextUsage
@@ -70,7 +69,7 @@ class Reading:
         """How full the window of `model` is, in tokens; `tokens` is None while nobody can know (T5)."""
         fold = self._fold()
         fold.pull()
-        return usage(fold, model)
+        return fold.usage(model)
 
 
 class ReadSession(Reading):

@@ -7,8 +7,6 @@ from typing import assert_never
 
 from sapwood.actors.kernel import Actor, Reply
 from sapwood.actors.projection.fold import Fold
-from sapwood.events.context import ContextUsage
-from sapwood.events.models import Model
 from sapwood.events.requests import Measure, Project
 from sapwood.events.runtime import EntryAppended
 
@@ -25,14 +23,8 @@ class Projection(Actor[Project | Measure | EntryAppended]):
             case Project():
                 return Reply(self._fold.context())
             case Measure(model=model):
-                return Reply(usage(self._fold, model))
+                return Reply(self._fold.usage(model))
             case EntryAppended():
                 return None
             case _:
                 assert_never(message)
-
-
-def usage(fold: Fold, model: Model) -> ContextUsage:
-    """How full the window of `model` is with what is folded; unknown after a compaction until an answer came (T5)."""
-    measured = fold.measure()
-    return ContextUsage(tokens=measured.tokens if measured.known else None, window=model.window)

@@ -14,10 +14,11 @@ import attrs
 
 from sapwood.actors.projection.selection import Messages, apply_edit, messages_of, without_prompt
 from sapwood.actors.projection.tokens import Counted, Measured, TokenCounter, heuristic, measure
-from sapwood.events.context import Absent, Context, ContextItem
+from sapwood.events.context import Absent, Context, ContextItem, ContextUsage
 from sapwood.events.entries import Compaction, ContextEdit, Entry, MessageEntry, ModelChange, ThinkingLevelChange
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import AssistantMessage
+from sapwood.events.models import Model
 from sapwood.store.tree import Tree
 
 
@@ -103,6 +104,11 @@ class Fold:
         """How full the context is (T5)."""
         counted = [counted for selected in self._selected for counted in selected.counted]
         return measure(counted, compaction=self._compaction, edits=self._edits)
+
+    def usage(self, model: Model) -> ContextUsage:
+        """How full the window of `model` is; unknown after a compaction until an answer came (T5)."""
+        measured = self.measure()
+        return ContextUsage(tokens=measured.tokens if measured.known else None, window=model.window)
 
     def _continues(self, tree: Tree, fresh: Sequence[int]) -> bool:
         """Whether all that is new hangs in one line under the leaf that is folded, with no compaction in it."""

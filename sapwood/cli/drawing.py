@@ -7,18 +7,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import Final
 
 import attrs
 
 from sapwood.events.base import Json
-from sapwood.events.entries import Entry, MessageEntry, kind_of
+from sapwood.events.entries import MessageEntry
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import role_of
 from sapwood.reading import Reading
 from sapwood.scenario.describing import entry_in_words, kind_in_words
-from sapwood.scenario.wording import Line, Piece, cut, line, visible
+from sapwood.scenario.wording import Line, Piece, counted, cut, line, visible
 from sapwood.store.tree import Tree
 
 DEEPEST: Final = 30
@@ -32,28 +33,128 @@ class Placed:
     """An entry, and where it stands in the drawing."""
 
     index: int
-    depth: int
+    depth: int = 0
     """How many branches it is within."""
-    before: str
-    """What is drawn in front of it."""
+    before: str = ""
+    """What is drawn in front of the branch that it is on."""
+    begins: bool = False
+    """Whether a branch that is set in begins here."""
+
+    @property
+    def front(self) -> str:
+        """What is drawn in front of it."""
+        return f"{self.before[:-3]}├─ " if self.begins else self.before
 
 
 def placed(tree: Tree) -> Iterator[Placed]:
     """Every entry in the order of drawing."""
     on_path = frozenset(tree.upwards(tree.leaf))
-    todo: list[Placed] = []
-
-    def hang(children: Sequence[int], depth: int, before: str) -> None:
-        """Put children on the pile so that they are taken from it in order: the branches, then the one that goes on."""
-        if not children:
-            return
-        main = next((child for child in children if child in on_path), children[-1])
-        todo.append(Placed(main, depth, before))
-        deeper = before + "│  " if depth < DEEPEST else before
-        todo.extend(Placed(child, depth + 1, deeper) for child in reversed(children) if child != main)
-
-    hang(tree.children(None), 0, "")
+    todo = list(_hung(tree.children(None), on_path, Placed(-1)))
     while todo:
         one = todo.pop()
         yield one
-        hang(tree.children(one.index), one.depth, one.before)
+        todo.extend(_hung(tree.children(one.index), on_path, one))
+
+
+def draw(session: Reading) -> Iterator[Line]:
+    """The session in a line, then its tree."""
+    tree, labels = session.tree(), session.labels()
+    on_path = frozenset(tree.upwards(tree.leaf))
+    short = short_ids(tree)
+    marks = _marks(tree)
+    yield line(Piece(short(session.header.id), "name"), f"  {_about(session)}")
+    for one in placed(tree):
+        entry_id = tree.id(one.index)
+        entry = session.entry(entry_id)
+        if entry is None:
+            continue
+        here = one.index in on_path
+        yield line(
+            Piece(one.front, "dim"),
+            Piece("● " if here else "○ ", "good" if here else "dim"),
+            Piece(f"{short(entry_id)}  ", "name"),
+            Piece(f"{kind_in_words(entry):12} ", "accent"),
+            cut(entry_in_words(entry)) or Piece("(nothing)", "dim"),
+            Piece(f"  [{cut(labels[entry_id], 40)}]" if entry_id in labels else "", "bold"),
+            Piece("  (its parent is missing)" if tree.detached(one.index) else "", "bad"),
+            Piece(f"  <- {marks[one.index]}" if one.index in marks else "", "bold"),
+        )
+
+
+def to_json(session: Reading) -> Json:
+    """The tree as plain values, in the order of drawing."""
+    tree, labels = session.tree(), session.labels()
+    on_path = frozenset(tree.upwards(tree.leaf))
+    position = tree.position(tree.leaf)
+    return {
+        "session": session_json(session),
+        "leaf": None if tree.leaf is None else tree.id(tree.leaf),
+        "position": None if position is None else tree.id(position),
+        "entries": [_entry_json(session, one, labels, on_path=one.index in on_path) for one in placed(tree)],
+    }
+
+
+def session_json(session: Reading) -> Json:
+    """What a session's header says, and its name."""
+    header = session.header
+    return {
+        "id": header.id,
+        "path": session.path,
+        "version": header.version,
+        "cwd": header.cwd,
+        "name": session.name,
+        "parentSession": header.parent_session,
+    }
+
+
+def short_ids(tree: Tree) -> Callable[[str], str]:
+    """Cuts ids to what a person needs of them."""
+    taken = Counter(tree.id(index)[:SHORT] for index in range(len(tree)))
+    return lambda entry_id: entry_id if taken[entry_id[:SHORT]] > 1 else entry_id[:SHORT]
+
+
+def _hung(children: Sequence[int], on_path: Container[int], parent: Placed) -> Iterator[Placed]:
+    """The children as they go on a pile, the one that is drawn last at its bottom."""
+    if not children:
+        return
+    goes_on = next((child for child in children if child in on_path), children[-1])
+    yield Placed(goes_on, parent.depth, parent.before)
+    before = f"{parent.before}│  " if parent.depth < DEEPEST else parent.before
+    for child in reversed(children):
+        if child != goes_on:
+            yield Placed(child, parent.depth + 1, before, begins=True)
+
+
+def _marks(tree: Tree) -> dict[int, str]:
+    """What is written behind the leaf and the position."""
+    leaf, position = tree.leaf, tree.position(tree.leaf)
+    if leaf is None:
+        return {}
+    if leaf == position:
+        return {leaf: "leaf, position"}
+    return {leaf: "leaf"} | ({} if position is None else {position: "position"})
+
+
+def _about(session: Reading) -> str:
+    tree = session.tree()
+    tips = len(tree.tips())
+    name = f"{cut(session.name)}: " if session.name else ""
+    return f"{name}{counted(len(tree), 'entry', 'entries')}, {counted(tips, 'branch', 'branches')}, {visible(session.path)}"
+
+
+def _entry_json(session: Reading, one: Placed, labels: Mapping[EntryId, str], *, on_path: bool) -> Json:
+    tree = session.tree()
+    entry_id, parent = tree.id(one.index), tree.parent(one.index)
+    entry = session.entry(entry_id)
+    return {
+        "id": entry_id,
+        "parentId": None if parent is None else tree.id(parent),
+        "kind": tree.kind(one.index),
+        "role": role_of(entry.message) if isinstance(entry, MessageEntry) else None,
+        "timestamp": None if entry is None else entry.timestamp,
+        "text": "" if entry is None else entry_in_words(entry),
+        "label": labels.get(entry_id),
+        "depth": one.depth,
+        "onPath": on_path,
+        "detached": tree.detached(one.index),
+    }

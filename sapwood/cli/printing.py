@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable
 from typing import Final
 
-from sapwood.scenario.wording import Line, Piece, Style, plain
+from sapwood.scenario.wording import Line, Style, plain
 
 _STYLES: Final[dict[Style, str]] = {
     "": "",

@@ -38,7 +38,7 @@ def command(ctx: click.Context, paths: tuple[str, ...], *, as_json: bool) -> Non
     """  # noqa: D301 - click's own mark for lines that it may not wrap
     # commands load what they need when they run: in here
     from sapwood.cli.printing import Printer  # noqa: PLC0415
-    from sapwood.scenario import Played, ScenarioError  # noqa: PLC0415
+    from sapwood.scenario import ScenarioError  # noqa: PLC0415
     from sapwood.scenario.timeline import timeline, to_json  # noqa: PLC0415
     from sapwood.scenario.wording import line  # noqa: PLC0415
 

@@ -36,7 +36,10 @@ def session_at(path: str) -> Iterator[ReadSession]:
         with read(path) as session:
             yield session
     except NotASession as error:
-        raise Trouble(f"{path} is no session: its first line is no session header. Name a .jsonl file of Pi or Sapwood", NO_SESSION) from error
+        raise Trouble(
+            f"{path} is no session: its first line is no session header. Name a .jsonl file of Pi or Sapwood",
+            NO_SESSION,
+        ) from error
     except CannotOpen as error:
         raise Trouble(_spoken(path, error)) from error
     except StoreError as error:

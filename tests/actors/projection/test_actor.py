@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sapwood.actors.kernel import Reply
-from sapwood.actors.projection.actor import Projection, usage
+from sapwood.actors.projection.actor import Projection
 from sapwood.actors.projection.fold import Fold
 from sapwood.actors.session_log.view import View
 from sapwood.events.codec import encode_entry
@@ -55,7 +55,3 @@ def test_usage_is_of_the_window_and_unknown_after_a_compaction() -> None:
     reply = projection.handle(Measure(model=MODEL))
     assert isinstance(reply, Reply)
     assert str(reply.value) == "?/200000"
-
-
-def test_usage_goes_by_the_declared_window() -> None:
-    assert usage(Fold(View(MemoryStore(HEADER))), MODEL) == ContextUsage(tokens=0, window=200_000)

@@ -13,6 +13,7 @@ from sapwood.actors.projection.fold import Fold
 from sapwood.actors.projection.tokens import Measured
 from sapwood.actors.session_log.view import View
 from sapwood.events.codec import encode_entry
+from sapwood.events.context import ContextUsage
 from sapwood.events.entries import (
     BranchSummary,
     Compaction,
@@ -28,7 +29,7 @@ from sapwood.events.entries import (
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import BranchSummaryMessage, CompactionSummaryMessage, Message, SystemMessage
 from sapwood.store.memory import MemoryStore
-from tests.build import HEADER, TIME, assistant, message_entry, system, usage, user, words
+from tests.build import HEADER, MODEL, TIME, assistant, message_entry, system, usage, user, words
 
 
 def said(message: Message) -> str:
@@ -248,6 +249,15 @@ def test_usage_is_unknown_after_a_compaction_until_an_answer_came() -> None:
 
     log.say("a2", "c1", tokens=40)
     assert log.fold.measure() == Measured(40, known=True)
+
+
+def test_usage_is_of_the_models_window() -> None:
+    log = chain("u1")
+    log.say("a1", "u1", tokens=1000)
+
+    assert log.fold.usage(MODEL) == ContextUsage(tokens=1000, window=200_000)
+    log.add(compaction("c1", "a1", "c1"))
+    assert str(log.fold.usage(MODEL)) == "?/200000"
 
 
 def test_an_append_costs_what_it_adds_and_not_what_the_session_holds() -> None:

@@ -1,0 +1,107 @@
+"""What the model would see of a session, as lines. No I/O."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from sapwood.cli.drawing import session_json, short_ids
+from sapwood.events.base import Json
+from sapwood.events.context import Context, ContextItem, Unsent
+from sapwood.events.messages import role_of
+from sapwood.events.models import Model
+from sapwood.reading import Reading
+from sapwood.scenario.describing import message_in_words
+from sapwood.scenario.wording import Line, Piece, counted, cut, line, visible
+
+REASONS: Final[dict[Unsent, str]] = {
+    "aborted": "aborted",
+    "failed": "failed",
+    "result_of_unsent_call": "result of a call that is not sent",
+    "excluded": "kept from the model by hand",
+    "empty": "nothing in it",
+}
+"""Why a message is not sent, for people."""
+
+
+def show(session: Reading, *, window: int | None, full: bool) -> Iterator[Line]:
+    """Each message with its role, tokens and entry; then the sums."""
+    context = session.context()
+    short = short_ids(session.tree())
+    yield line(Piece(f"{'role':18}{'tokens':>8}  {'entry':8}  text", "dim"))
+    for item in context.items:
+        yield line(
+            Piece(f"{role_of(item.message):18}", "dim" if item.unsent else "accent"),
+            f"{item.tokens:8,}  ",
+            Piece(f"{short(item.entry_id)}  ", "name"),
+            Piece(f"not sent ({REASONS[item.unsent]}): " if item.unsent else "", "bad"),
+            "" if full else cut(message_in_words(item.message)),
+        )
+        if full:
+            yield from (line("    ", text) for text in visible(message_in_words(item.message)).split("\n"))
+    yield line()
+    yield from _sums(session, context, window)
+
+
+def to_json(session: Reading, *, window: int | None) -> Json:
+    """The context as plain values."""
+    context = session.context()
+    usage = session.context_usage(_model(context, window))
+    return {
+        "session": session_json(session),
+        "leaf": context.leaf,
+        "messages": [
+            {
+                "role": role_of(item.message),
+                "tokens": item.tokens,
+                "entryId": item.entry_id,
+                "unsent": item.unsent,
+                "text": message_in_words(item.message),
+                "message": msgspec.to_builtins(item.message),
+            }
+            for item in context.items
+        ],
+        "absent": dict(context.absent),
+        "model": None if context.model is None else {"provider": context.model[0], "id": context.model[1]},
+        "thinkingLevel": context.thinking_level,
+        "totals": {
+            "messages": len(context.items),
+            "unsent": len(_unsent(context)),
+            "tokens": sum(item.tokens for item in context.items),
+            "sentTokens": _sent_tokens(context),
+        },
+        "usage": {"tokens": usage.tokens, "window": usage.window, "percent": usage.percent, "text": str(usage)},
+    }
+
+
+def _sums(session: Reading, context: Context, window: int | None) -> Iterator[Line]:
+    reasons = Counter(REASONS[item.unsent] for item in context.items if item.unsent is not None)
+    why = ", ".join(f"{number} {reason}" for reason, number in reasons.most_common())
+    unsent = f", {len(_unsent(context))} not sent ({why})" if why else ""
+    yield line(Piece(f"{counted(len(context.items), 'message')}{unsent}", "bold"))
+    absent = Counter(context.absent.values())
+    if absent:
+        told = ", ".join(f"{number} {reason}" for reason, number in absent.most_common())
+        yield line(f"{counted(len(context.absent), 'entry', 'entries')} of the path without a message: {told}")
+    yield line(f"{_sent_tokens(context):,} tokens are sent, counted by the heuristic (four characters a token)")
+    model = "none yet" if context.model is None else visible("/".join(context.model))
+    yield line(f"model {model}, thinking {visible(context.thinking_level)}")
+    usage = session.context_usage(_model(context, window))
+    taken = "" if window else " (no --window: taken to be this large)"
+    yield line(f"context {usage}{taken}")
+
+
+def _unsent(context: Context) -> list[ContextItem]:
+    return [item for item in context.items if item.unsent is not None]
+
+
+def _sent_tokens(context: Context) -> int:
+    return sum(item.tokens for item in context.items if item.unsent is None)
+
+
+def _model(context: Context, window: int | None) -> Model:
+    provider, model = context.model or ("unknown", "unknown")
+    return Model(provider=provider, id=model, context_window=window)

@@ -1,0 +1,40 @@
+"""`sapwood show`: what the model would see of a session."""
+
+from __future__ import annotations
+
+import click
+
+from sapwood.cli.trouble import session_at
+
+
+@click.command("show")
+@click.argument("file", type=click.Path())
+@click.option("--full", is_flag=True, help="Whole texts, not only how they begin.")
+@click.option("--window", type=click.IntRange(min=1), metavar="N", help="The model's context window, in tokens.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document instead of lines.")
+def command(file: str, *, full: bool, window: int | None, as_json: bool) -> None:
+    """Show what the model would see next of the session in FILE, which is only read.
+
+    A line is a message: its role, its tokens by the heuristic counter, the entry that it comes from, and how it begins. A message that would
+    not be sent says why. Below stand the sums, the model and thinking level that the branch is on, and how full the window is.
+
+    \b
+    Example:
+      sapwood show work.jsonl --window 200000
+
+    \b
+    The JSON: {"session": {"id", "path", "version", "cwd", "name", "parentSession"}, "leaf", "messages": [...],
+    "absent": {entry: reason}, "model": {"provider", "id"} or null, "thinkingLevel",
+    "totals": {"messages", "unsent", "tokens", "sentTokens"}, "usage": {"tokens", "window", "percent", "text"}};
+    a message is {"role", "tokens", "entryId", "unsent", "text", "message"}.
+    """  # noqa: D301 - click's own mark for lines that it may not wrap
+    # commands load what they need when they run: in here
+    from sapwood.cli.context import show, to_json  # noqa: PLC0415
+    from sapwood.cli.printing import Printer  # noqa: PLC0415
+
+    printer = Printer()
+    with session_at(file) as session:
+        if as_json:
+            printer.json(to_json(session, window=window))
+        else:
+            printer.lines(show(session, window=window, full=full))

@@ -1,0 +1,38 @@
+"""`sapwood tree`: every entry of a session, branch by branch."""
+
+from __future__ import annotations
+
+import click
+
+from sapwood.cli.trouble import session_at
+
+
+@click.command("tree")
+@click.argument("file", type=click.Path())
+@click.option("--json", "as_json", is_flag=True, help="One JSON document instead of a drawing.")
+def command(file: str, *, as_json: bool) -> None:
+    """Draw the tree of the session in FILE, which is only read.
+
+    A line is an entry: its id, its role or kind, and how its text begins. What the model is on stands filled (●); a branch is set in before
+    the entry that goes on where it began. [A label] stands behind its entry, and so do the leaf, where the next entry will hang, and the
+    position, the last entry that is no bookkeeping.
+
+    \b
+    Example:
+      sapwood tree work.jsonl | less
+
+    \b
+    The JSON: {"session": {"id", "path", "version", "cwd", "name", "parentSession"}, "leaf", "position", "entries": [...]};
+    an entry is {"id", "parentId", "kind", "role", "timestamp", "text", "label", "depth", "onPath", "detached"},
+    in the order of drawing.
+    """  # noqa: D301 - click's own mark for lines that it may not wrap
+    # commands load what they need when they run: in here
+    from sapwood.cli.drawing import draw, to_json  # noqa: PLC0415
+    from sapwood.cli.printing import Printer  # noqa: PLC0415
+
+    printer = Printer()
+    with session_at(file) as session:
+        if as_json:
+            printer.json(to_json(session))
+        else:
+            printer.lines(draw(session))
