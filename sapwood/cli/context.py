@@ -10,7 +10,7 @@ import msgspec
 
 from sapwood.cli.drawing import session_json, short_ids
 from sapwood.events.base import Json
-from sapwood.events.context import Context, ContextItem, Unsent
+from sapwood.events.context import Absent, Context, ContextItem, Unsent
 from sapwood.events.messages import role_of
 from sapwood.events.models import Model
 from sapwood.reading import Reading
@@ -25,6 +25,13 @@ REASONS: Final[dict[Unsent, str]] = {
     "empty": "nothing in it",
 }
 """Why a message is not sent, for people."""
+
+ABSENT: Final[dict[Absent, str]] = {
+    "compacted": "summed up by a compaction",
+    "hidden": "hidden by an edit",
+    "silent": "not for the model",
+}
+"""Why an entry gives no message, for people."""
 
 
 def show(session: Reading, *, window: int | None, full: bool) -> Iterator[Line]:
@@ -84,7 +91,7 @@ def _sums(session: Reading, context: Context, window: int | None) -> Iterator[Li
     yield line(Piece(f"{counted(len(context.items), 'message')}{unsent}", "bold"))
     absent = Counter(context.absent.values())
     if absent:
-        told = ", ".join(f"{number} {reason}" for reason, number in absent.most_common())
+        told = ", ".join(f"{number} {ABSENT[reason]}" for reason, number in absent.most_common())
         yield line(f"{counted(len(context.absent), 'entry', 'entries')} of the path without a message: {told}")
     yield line(f"{_sent_tokens(context):,} tokens are sent, counted by the heuristic (four characters a token)")
     model = "none yet" if context.model is None else visible("/".join(context.model))

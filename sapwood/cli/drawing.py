@@ -1,8 +1,8 @@
 """A session's tree as lines. No I/O, and no recursion: a session is one long chain, as deep as it is long.
 
 1. Every entry of every branch is one line, a parent above its children.
-2. Only a branch is set in: where several entries share a parent, one goes on in its column and the others stand set in before it. The one that
-   goes on is on the way to the leaf, or else the latest.
+2. Only a branch is set in: of several entries with one parent, one goes on in its column and the others stand set in before it.
+   The one that goes on is on the way to the leaf, or else the latest.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import sys
 from io import TextIOWrapper
-from typing import Final
+from typing import BinaryIO, Final, cast
 
 import click
 
@@ -19,10 +19,10 @@ COMMANDS: Final = {"replay": "sapwood.cli.replay", "show": "sapwood.cli.show", "
 class _Commands(click.Group):
     """Imports a command when it is asked for."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return sorted(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - as above
         if cmd_name not in COMMANDS:
             return None
         found = importlib.import_module(COMMANDS[cmd_name]).command
@@ -37,8 +37,10 @@ def sapwood() -> None:
 
 def main() -> None:
     """The `sapwood` command. Ends the process with its exit code; a reader that went away (`| head`) ends it quietly."""
-    if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a terminal that cannot show a character still shows the rest
+    for stream in (sys.stdout, sys.stderr):
+        cast("TextIOWrapper[BinaryIO]", stream).reconfigure(
+            errors="replace"
+        )  # what cannot be shown does not stop the rest
     try:
         sapwood.main(prog_name="sapwood")
     finally:

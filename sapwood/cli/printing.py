@@ -6,11 +6,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Iterable
 from typing import Final
 
+from sapwood.events.base import Json
 from sapwood.scenario.wording import Line, Style, plain
 
 _STYLES: Final[dict[Style, str]] = {

@@ -15,8 +15,8 @@ from sapwood.cli.trouble import session_at
 def command(file: str, *, full: bool, window: int | None, as_json: bool) -> None:
     """Show what the model would see next of the session in FILE, which is only read.
 
-    A line is a message: its role, its tokens by the heuristic counter, the entry that it comes from, and how it begins. A message that would
-    not be sent says why. Below stand the sums, the model and thinking level that the branch is on, and how full the window is.
+    A line is a message: its role, its tokens by the heuristic counter, the entry that it comes from, and how it begins. A message that
+    would not be sent says why. Below stand the sums, the model and thinking level that the branch is on, and how full the window is.
 
     \b
     Example:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Final
@@ -19,27 +19,29 @@ NO_SESSION: Final = 4
 
 
 class Trouble(click.ClickException):
-    """A sentence for the person at the terminal, and the exit code."""
+    """What was asked for cannot be done: a sentence for the person at the terminal."""
 
-    def __init__(self, message: str, code: int = CANNOT) -> None:
-        super().__init__(message)
-        self.exit_code = code
+    exit_code = CANNOT
 
     def show(self, file: IO[Any] | None = None) -> None:
         click.echo(f"sapwood: {self.format_message()}", err=True, file=file)
 
 
+class NoSession(Trouble):
+    """The file is there and is no session."""
+
+    exit_code = NO_SESSION
+
+
 @contextmanager
-def session_at(path: str) -> Iterator[ReadSession]:
+def session_at(path: str) -> Generator[ReadSession]:
     """The session in a file, for reading; whatever is wrong with it is a `Trouble`."""
     try:
         with read(path) as session:
             yield session
     except NotASession as error:
-        raise Trouble(
-            f"{path} is no session: its first line is no session header. Name a .jsonl file of Pi or Sapwood",
-            NO_SESSION,
-        ) from error
+        why = "is no session, for its first line is no session header: name a .jsonl file of Pi or Sapwood"
+        raise NoSession(f"{path} {why}") from error
     except CannotOpen as error:
         raise Trouble(_spoken(path, error)) from error
     except StoreError as error:

@@ -79,7 +79,7 @@ def message_in_words(message: Message) -> str:
             said = [_block(block) for block in content]
             return "\n".join([*said, f"[{message.stop_reason}: {error}]"] if error else said)
         case ToolResultMessage(content=content, tool_name=tool, is_error=is_error):
-            return f"{tool}{' failed' if is_error else ''}: " + "\n".join(map(_block, content))
+            return f"{tool}{' failed' if is_error else ''}: " + "\n".join(map(_block, content)).lstrip()
         case BranchSummaryMessage(summary=summary):
             return f"{BRANCH_SUMMARY} {summary}"
         case SystemMessage(sections=sections, tools_added=tools) if not text_of_message(message):

@@ -72,7 +72,8 @@ def _converter(model: Model) -> Converter:
     made.register_structure_hook(Usage, lambda value, _: to_usage(value))
     made.register_structure_hook(Event, lambda value, _: to_event(value, model))
     # the inner ones first: cattrs binds what it finds when a class is registered
-    for kind in (Answer, Answers, FromFile):
+    plain: list[type] = [Answer, Answers, FromFile]
+    for kind in plain:
         made.register_structure_hook(kind, _mapping(kind, made))
     entries = override(struct_hook=lambda value, _: to_entries(_listed(value), model))
     made.register_structure_hook(FromEntries, _mapping(FromEntries, made, entries=entries))
@@ -86,7 +87,8 @@ def _converter(model: Model) -> Converter:
             projection=override(struct_hook=_patterns("role", "message", tags(Message))),
         ),
     )
-    for kind in (Prompt, Feed):
+    plain = [Prompt, Feed]
+    for kind in plain:
         made.register_structure_hook(kind, _mapping(kind, made))
     made.register_structure_hook(Pass, _mapping(Pass, made, pass_=override(rename="pass")))
     made.register_structure_hook(Step, _by_key("step", STEPS, made))

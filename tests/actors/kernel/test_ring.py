@@ -243,6 +243,7 @@ async def run_program(capacity: int, program: list[tuple[str, int]]) -> None:
     assert ring.waiting == {}
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(capacity=st.integers(1, 5), program=COMMANDS)
 def test_every_follower_reads_what_was_published_modulo_merging(capacity: int, program: list[tuple[str, int]]) -> None:

@@ -267,6 +267,7 @@ def mergeable(made: Track) -> bool:
     return False
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(capacity=st.integers(1, 6), program=PROGRAMS)
 def test_every_cursor_reads_what_was_published_modulo_merging(capacity: int, program: list[tuple[str, int]]) -> None:
