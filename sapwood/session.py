@@ -76,9 +76,9 @@ class Session(Reading):
         self._deliver(Prompt(input=taken))
         return handle
 
-    def usage(self) -> ContextUsage:
-        """How full the window of the session's model is."""
-        return self.context_usage(self.model)
+    def context_usage(self, model: Model | None = None) -> ContextUsage:
+        """How full the window of the session's model is, or of `model`, in tokens (T5)."""
+        return super().context_usage(model or self.model)
 
     def events(self, *, since: int | None = None) -> Reader:
         """A channel of `Published(seq, event)`, from now on or from after `since`; `Resync` for a reader that lags too far."""

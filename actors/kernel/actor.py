@@ -49,7 +49,7 @@ class Done(msgspec.Struct, frozen=True):
     value: object = None
 
 
-class Refused(msgspec.Struct, frozen=True):
+class Declined(msgspec.Struct, frozen=True):
     """The operation raised a typed refusal."""
 
     error: SapwoodError
@@ -65,7 +65,7 @@ class Cancelled(msgspec.Struct, frozen=True):
     """The operation was cancelled: its asker left, or the system stops."""
 
 
-Outcome: TypeAlias = Done | Refused | Crashed | Cancelled
+Outcome: TypeAlias = Done | Declined | Crashed | Cancelled
 
 
 class Ended(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import trio
 
-from sapwood.actors.kernel.actor import Cancelled, Crashed, Done, Ended, Outcome, Refused, Start
+from sapwood.actors.kernel.actor import Cancelled, Crashed, Declined, Done, Ended, Outcome, Start
 from sapwood.actors.kernel.chain import INNERMOST, Link, Party
 from sapwood.actors.kernel.commons import Commons
 from sapwood.actors.kernel.errors import Closed, OperationCancelled, OperationCrashed
@@ -106,7 +106,7 @@ class Operation:
                     await tap.operation(self._actor.name, self._start.name, "start")
                 return Done(await self._start.operation())
         except SapwoodError as error:
-            return Refused(error)
+            return Declined(error)
         except Exception as error:  # noqa: BLE001 - whatever foreign code raises is this operation's outcome (rule 3)
             return Crashed(error)
         finally:
@@ -138,7 +138,7 @@ class Operation:
         match outcome:
             case Done(value):
                 call.reply(value)
-            case Refused(error):
+            case Declined(error):
                 call.refuse(error)
             case Crashed(error):
                 crash = OperationCrashed(self._actor.name, self._start.name)

@@ -166,6 +166,6 @@ def _moment(session: Session, since: int) -> Moment:
     return Moment(
         entries=session.entries()[since:],
         projection=session.context().items,
-        usage=str(session.usage()),
+        usage=str(session.context_usage()),
         state=session.state,
     )

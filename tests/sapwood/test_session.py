@@ -78,7 +78,7 @@ async def test_opening_reading_and_closing_write_nothing(tmp_path: Path) -> None
     async with talking(where=str(path)) as session:
         session.context()
         session.entries()
-        session.context_usage(session.model)
+        session.context_usage()
 
     assert not path.exists()
 
@@ -217,10 +217,10 @@ async def test_images_reach_the_log_and_the_request() -> None:
 
 async def test_usage_is_what_the_provider_reported_and_what_followed() -> None:
     async with talking(ScriptedAnswer(text="ok", usage=usage(1000))) as session:
-        assert str(session.usage()) == "0.0%/200000"
+        assert str(session.context_usage()) == "0.0%/200000"
         await session.prompt("hi")
 
-        assert (session.usage().tokens, str(session.usage())) == (1000, "0.5%/200000")
+        assert (session.context_usage().tokens, str(session.context_usage())) == (1000, "0.5%/200000")
 
 
 async def test_a_reader_may_lag_break_or_leave_and_nobody_waits_for_it() -> None:

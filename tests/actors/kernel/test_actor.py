@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sapwood.actors.kernel import Actor, Cancelled, Crashed, Done, Ended, Refused, Reply, Start
+from sapwood.actors.kernel import Actor, Cancelled, Crashed, Declined, Done, Ended, Reply, Start
 from sapwood.events.errors import SapwoodError
 
 
@@ -27,7 +27,7 @@ def test_answers_and_outcomes_cannot_be_changed() -> None:
     for value in (
         Reply(1),
         Done(1),
-        Refused(SapwoodError()),
+        Declined(SapwoodError()),
         Crashed(ValueError()),
         Cancelled(),
         Ended("x", Cancelled()),

@@ -12,11 +12,11 @@ from sapwood.actors.kernel import (
     Cancelled,
     Closed,
     Crashed,
+    Declined,
     Done,
     Ended,
     OperationCancelled,
     OperationCrashed,
-    Refused,
     Ring,
     Start,
     open_system,
@@ -81,7 +81,7 @@ async def test_the_actor_is_told_of_the_end_when_it_wishes() -> None:
         await wait_all_tasks_blocked()
         notes = await ref.ask(Notes())
     outcomes = {type(note.outcome): note for note in notes if isinstance(note, Ended)}
-    assert outcomes.keys() == {Done, Refused, Crashed}
+    assert outcomes.keys() == {Done, Declined, Crashed}
     assert outcomes[Done] == Ended("work", Done(7))
 
 

@@ -1,0 +1,26 @@
+"""What is wrong with a scenario, in a sentence."""
+
+from __future__ import annotations
+
+import pytest
+
+from sapwood import SapwoodError
+from sapwood.scenario.errors import LISTED, ScenarioError, hint
+
+
+@pytest.mark.parametrize(
+    ("line", "text"), [(3, "talk.yaml:3: the key 'steps' is missing"), (None, "talk.yaml: the key 'steps' is missing")]
+)
+def test_a_scenario_error_says_where_and_what(line: int | None, text: str) -> None:
+    error = ScenarioError("talk.yaml", line, "the key 'steps' is missing")
+
+    assert str(error) == text
+    assert (error.path, error.line, error.message) == ("talk.yaml", line, "the key 'steps' is missing")
+    assert isinstance(error, SapwoodError)
+
+
+def test_a_hint_names_the_nearest_word_or_the_few_there_are() -> None:
+    assert hint("promt", ["pass", "prompt"]) == ": did you mean 'prompt'?"
+    assert hint("xyz", ["prompt", "pass"]) == " (there are: pass, prompt)"
+    assert hint("xyz", [str(n) for n in range(LISTED)]).startswith(" (there are: 0, 1, 10")
+    assert hint("xyz", [str(n) for n in range(LISTED + 1)]) == ""

@@ -1,0 +1,82 @@
+"""From a file to a scenario, or to one clear sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sapwood.scenario import ScenarioError, load
+from sapwood.scenario.language import FromFile, Pass, Prompt
+from sapwood.scenario.loading import find, session_path
+from tests.sapwood.scenario.stories import TALK, written
+
+
+def test_a_missing_file_and_a_folder_are_told_apart(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match=r"nowhere.yaml: cannot be read: no such file") as missing:
+        load(tmp_path / "nowhere.yaml")
+    with pytest.raises(ScenarioError, match="is a folder, not a file") as folder:
+        load(tmp_path)
+
+    assert (missing.value.line, folder.value.line) == (None, None)
+
+
+def test_bytes_that_are_no_utf_8_are_told_with_their_line(tmp_path: Path) -> None:
+    path = tmp_path / "story.yaml"
+    path.write_bytes(b"title: x\nabout: \xff\n")
+
+    with pytest.raises(ScenarioError, match=r"story.yaml:2: this is not UTF-8") as caught:
+        load(path)
+    assert caught.value.line == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("title: x\nsteps: [\n", 3, "not YAML"),
+        ("title: x\nsesion: 5\nsteps: []\n", 2, "sesion: unknown key 'sesion': did you mean 'session'?"),
+        ("title: x\nsteps:\n  - pass: 1\n  - promt: hi\n", 4, "steps.2.promt: unknown key 'promt': did you mean 'prompt'?"),
+        ("title: x\n", 1, "the key 'steps' is missing"),
+        ("title: x\nsteps: []\nsession: {file: gone.jsonl}\n", 3, "there is no session file"),
+    ],
+)
+def test_a_wrong_scenario_is_one_sentence_with_file_and_line(
+    text: str, line: int, words: str, tmp_path: Path
+) -> None:
+    path = written(tmp_path, text)
+
+    with pytest.raises(ScenarioError) as caught:
+        load(path)
+
+    assert str(caught.value).startswith(f"{path}:{line}: ")
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_scenario_is_its_story_its_file_and_its_lines(tmp_path: Path) -> None:
+    path = written(tmp_path, "\ufeff" + TALK + "  - pass: 3\n")
+
+    scenario = load(str(path))
+
+    assert (scenario.path, scenario.story.title) == (path, "A talk")
+    assert scenario.story.steps == (Prompt(prompt="How are you?"), Pass(pass_=3.0))
+    assert scenario.line_of(("steps", 1)) == 6
+
+
+def test_a_session_is_looked_for_beside_the_scenario(tmp_path: Path) -> None:
+    (tmp_path / "s.jsonl").touch()
+    scenario = load(written(tmp_path, TALK + "session: {file: s.jsonl}\n"))
+
+    assert session_path(scenario, FromFile(file="s.jsonl")) == tmp_path / "s.jsonl"
+
+
+def test_a_folder_stands_for_the_scenarios_in_it(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "odd.yaml").mkdir()
+    for name in ("b.yaml", "a.yml", "in/c.yaml", "notes.txt"):
+        written(tmp_path, TALK, name)
+
+    assert [path.name for path in find(tmp_path)] == ["a.yml", "b.yaml", "c.yaml"]
+    assert find(tmp_path / "notes.txt") == [tmp_path / "notes.txt"]
+    with pytest.raises(ScenarioError, match="no scenario in this folder"):
+        find(tmp_path / "odd.yaml")

@@ -1,0 +1,189 @@
+"""From a plain value to a story."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sapwood.events.entries import MessageEntry
+from sapwood.events.messages import AssistantMessage, Usage
+from sapwood.events.models import Model
+from sapwood.events.runtime import AgentSettled, MessageStart
+from sapwood.scenario.errors import Misfit
+from sapwood.scenario.language import (
+    Answer,
+    Answers,
+    Expect,
+    Feed,
+    FromEntries,
+    FromFile,
+    Pass,
+    Pattern,
+    Place,
+    Prompt,
+    Story,
+)
+from sapwood.scenario.structuring import fit
+
+
+def fitted(**keys: Any) -> Story:
+    return fit({"title": "x", "steps": [], **keys}, lambda _: 1)
+
+
+@pytest.mark.parametrize(
+    ("keys", "place", "words"),
+    [
+        ({"title": 7}, ("title",), "must be text, not 7: put it in quotes"),
+        ({"title": True}, ("title",), "put it in quotes"),
+        ({"title": None}, ("title",), "must be text, not None"),
+        ({"titel": "x"}, ("titel",), "did you mean 'title'"),
+        ({"line_of": 1}, ("line_of",), "unknown key"),
+        ({"store": "disk"}, ("store",), "must be one of memory, jsonl, not 'disk'"),
+        ({"store": ["memory"]}, ("store",), "must be one of"),
+        ({"steps": {}}, ("steps",), "must be a list"),
+        ({"steps": "abc"}, ("steps",), "must be a list"),
+        ({"steps": ["abc"]}, ("steps", 0), "a step must be a mapping with one of: prompt, events, pass"),
+        ({"steps": [{}]}, ("steps", 0), "a step needs exactly one of"),
+        ({"steps": [{"prompt": "a", "pass": 1}]}, ("steps", 0, "pass"), "a step needs exactly one of"),
+        ({"steps": [{"pass": 1, "outcome": "delivered"}]}, ("steps", 0, "outcome"), "unknown key"),
+        ({"steps": [{"promt": "a"}]}, ("steps", 0, "promt"), "did you mean 'prompt'"),
+        ({"steps": [{"prompt": 7}]}, ("steps", 0, "prompt"), "must be text"),
+        ({"steps": [{"prompt": "a", "outcome": "done"}]}, ("steps", 0, "outcome"), "must be one of delivered"),
+        ({"steps": [{"pass": "1"}]}, ("steps", 0, "pass"), "a number of seconds"),
+        ({"steps": [{"pass": True}]}, ("steps", 0, "pass"), "a number of seconds"),
+        ({"steps": [{"pass": -1}]}, ("steps", 0, "pass"), "0 or more"),
+        ({"steps": [{"events": [{"type": "agent_strat"}]}]}, ("steps", 0, "events", 0, "type"), "'agent_start'"),
+        ({"steps": [{"events": ["agent_start"]}]}, ("steps", 0, "events", 0), "must be a mapping with a type"),
+        ({"session": {}}, ("session",), "exactly one of: file, entries"),
+        ({"session": "a.jsonl"}, ("session",), "a session must be a mapping"),
+        ({"session": {"file": "a", "entries": []}}, ("session", "entries"), "exactly one of"),
+        ({"session": {"file": 5}}, ("session", "file"), "must be text"),
+        ({"session": {"entries": {}}}, ("session", "entries"), "must be a list"),
+        ({"session": {"entries": [{"type": "mesage"}]}}, ("session", "entries", 0, "type"), "'message'"),
+        ({"model": {"contextWindw": 5}}, ("model", "contextWindw"), "did you mean 'contextWindow'"),
+        ({"model": []}, ("model",), "must be a mapping"),
+        ({"answers": []}, ("answers",), "must be a mapping, with keys out of: turn"),
+        ({"answers": {"turns": []}}, ("answers", "turns"), "did you mean 'turn'"),
+        ({"answers": {"turn": [{"txt": ""}]}}, ("answers", "turn", 0, "txt"), "did you mean 'text'"),
+        ({"answers": {"turn": [{"usage": {"input": "5"}}]}}, ("answers", "turn", 0, "usage", "input"), "'int'"),
+        ({"answers": {"turn": [{"wait": "5"}]}}, ("answers", "turn", 0, "wait"), "a number of seconds"),
+        ({"expect": []}, ("expect",), "must be a mapping"),
+        ({"expect": {"events": "agent_start"}}, ("expect", "events"), "must be a list"),
+        ({"expect": {"events": ["agent_strat"]}}, ("expect", "events", 0, "type"), "did you mean 'agent_start'"),
+        ({"expect": {"events": [{"type": "x"}]}}, ("expect", "events", 0, "type"), "no event has the type 'x'"),
+        ({"expect": {"events": [5]}}, ("expect", "events", 0), "must be ..., the name of an event, or a mapping"),
+        ({"expect": {"entries": ["mesage"]}}, ("expect", "entries", 0, "type"), "did you mean 'message'"),
+        ({"expect": {"projection": ["usr"]}}, ("expect", "projection", 0, "role"), "did you mean 'user'"),
+        ({"expect": {"usage": 5}}, ("expect", "usage"), "must be text"),
+        ({"expect": {"state": "busy"}}, ("expect", "state"), "must be one of idle, run"),
+    ],
+)
+def test_what_does_not_fit_is_told_with_its_place(keys: dict[str, Any], place: Place, words: str) -> None:
+    with pytest.raises(Misfit) as caught:
+        fitted(**keys)
+
+    assert caught.value.place == place
+    assert words in caught.value.message
+
+
+@pytest.mark.parametrize("value", [None, 5, [], "text"])
+def test_a_value_that_is_no_mapping_is_told(value: Any) -> None:
+    with pytest.raises(Misfit, match="must be a mapping, with keys out of: title, about"):
+        fit(value, lambda _: 1)
+
+
+def test_a_missing_key_is_told_where_it_should_stand() -> None:
+    with pytest.raises(Misfit, match="the key 'title' is missing") as caught:
+        fit({"steps": []}, lambda _: 1)
+
+    assert caught.value.place == ()
+
+
+def test_of_several_faults_the_first_in_the_file_is_told() -> None:
+    lines = {("steps", 0, "promt"): 2, ("about",): 9, ("modell",): 5}
+
+    with pytest.raises(Misfit, match="promt"):
+        fit({"title": "x", "about": 7, "modell": 1, "steps": [{"promt": 5}]}, lambda place: lines[place])
+
+
+def test_what_is_not_written_has_its_default() -> None:
+    story = fitted()
+
+    assert story == Story(title="x", steps=())
+    assert (story.session, story.store, story.about) == (None, None, "")
+    assert story.model == Model(provider="scripted", id="talker")
+    assert story.answers == Answers()
+    assert fitted(session=None).session is None
+
+
+def test_everything_that_can_be_written_is_read() -> None:
+    story = fitted(
+        about="why",
+        store="jsonl",
+        model={"id": "big", "contextWindow": 5},
+        answers={
+            "turn": [{"text": "a", "usage": {"input": 3}, "wait": 2}, {"error": "overloaded"}],
+            "compaction": [{}],
+            "turn_prefix": [],
+            "branch_summary": [],
+        },
+        steps=[
+            {"prompt": "p", "outcome": "refused", "expect": {"state": "run"}},
+            {"events": [{"type": "agent_settled", "aborted": True}], "expect": {"usage": "?/1"}},
+            {"pass": 3},
+        ],
+        session={"file": "s.jsonl"},
+    )
+
+    assert (story.about, story.store) == ("why", "jsonl")
+    assert story.session == FromFile(file="s.jsonl")
+    assert story.model == Model(provider="scripted", id="big", context_window=5)
+    assert story.answers.turn == (
+        Answer(text="a", usage=Usage(input=3, output=0, cache_read=0, cache_write=0), wait=2.0),
+        Answer(error="overloaded"),
+    )
+    assert story.answers.compaction == (Answer(),)
+    assert story.steps == (
+        Prompt(prompt="p", outcome="refused", expect=Expect(state="run")),
+        Feed(events=(AgentSettled(aborted=True),), expect=Expect(usage="?/1")),
+        Pass(pass_=3.0),
+    )
+
+
+def test_a_pattern_is_a_name_a_gap_or_a_mapping() -> None:
+    expect = fitted(
+        expect={
+            "events": ["agent_start", "...", {"type": "tool_...", "x": 1}, {"x": 1}],
+            "entries": ["label"],
+            "projection": [{"text": "a"}, "user"],
+        }
+    ).expect
+
+    assert expect.events == (
+        Pattern({"type": "agent_start"}),
+        Pattern("..."),
+        Pattern({"type": "tool_...", "x": 1}),
+        Pattern({"x": 1}),
+    )
+    assert expect.entries == (Pattern({"type": "label"}),)
+    assert expect.projection == (Pattern({"text": "a"}), Pattern({"role": "user"}))
+    assert fitted(expect={"events": None}).expect.events is None
+
+
+def test_messages_that_do_not_name_a_model_are_of_the_storys() -> None:
+    said = {"role": "assistant", "content": "hi"}
+    story = fitted(
+        model={"provider": "p", "id": "m"},
+        session={"entries": [{"type": "message", "message": said}]},
+        steps=[{"events": [{"type": "message_start", "message": said}]}],
+    )
+
+    assert isinstance(story.session, FromEntries)
+    assert isinstance(story.steps[0], Feed)
+    entry, event = story.session.entries[0], story.steps[0].events[0]
+    assert isinstance(entry, MessageEntry)
+    assert isinstance(event, MessageStart)
+    for message in (entry.message, event.message):
+        assert isinstance(message, AssistantMessage)
+        assert (message.provider, message.model) == ("p", "m")

@@ -1,0 +1,169 @@
+"""What hypothesis may try: every value that the vocabulary can hold, and the lines that others write.
+
+1. A strategy is read off a type, so that a new kind or field is tried the day it is written.
+2. `of(...)` gives values of ours. `foreign(...)` turns one into what another program may have written: more fields at any depth,
+   nulls where we say nothing, another order of keys, other escapes and spaces.
+3. No lone surrogates and no NaN: those are refused, and the tests that show it make them by hand.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final
+
+import msgspec
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+from msgspec import inspect
+
+from sapwood.events.base import Json, is_object
+from sapwood.events.commands import AnyCommand, InputOutcome
+from sapwood.events.deltas import Delta
+from sapwood.events.entries import EXTRA, Header, KnownEntry
+from sapwood.events.hooks import AnyQuestion
+from sapwood.events.messages import Message, StoredMessage
+from sapwood.events.runtime import Event
+
+LINE_BREAKS: Final = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
+"""Whatever `str.splitlines` splits at; a line of the file ends at LF alone."""
+
+TEXTS: Final[SearchStrategy[str]] = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.text(
+    st.sampled_from(LINE_BREAKS + '\0\x1b"\\/😀é漢~'), max_size=6
+)
+INTEGERS: Final = st.integers(-(2**63), 2**64) | st.integers(0, 3)
+FLOATS: Final = st.floats(allow_nan=False, allow_infinity=False)
+SCALARS: Final[SearchStrategy[Json]] = st.none() | st.booleans() | INTEGERS | FLOATS | TEXTS
+JSON: Final[SearchStrategy[Json]] = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=5,
+)
+"""Any JSON value, as msgspec decodes it."""
+
+
+@cache
+def of(type_: Any) -> SearchStrategy[Any]:
+    """Values of a type, or of any member of a union, as our code makes them: `extra` is None."""
+    return _values(inspect.type_info(type_))
+
+
+def _values(info: inspect.Type) -> SearchStrategy[Any]:
+    match info:
+        case inspect.StructType():
+            return _structs(info.cls)
+        case inspect.UnionType():
+            return st.one_of([_values(member) for member in info.types])
+        case inspect.VarTupleType() | inspect.ListType():
+            return st.lists(_values(info.item_type), max_size=3).map(tuple)
+        case inspect.TupleType():
+            return st.tuples(*[_values(item) for item in info.item_types])
+        case inspect.DictType():
+            return st.dictionaries(_values(info.key_type), _values(info.value_type), max_size=3)
+        case inspect.LiteralType():
+            return st.sampled_from(info.values)
+        case _:
+            return LEAVES[type(info)]
+
+
+LEAVES: Final[dict[type[inspect.Type], SearchStrategy[Any]]] = {
+    inspect.AnyType: JSON,
+    inspect.NoneType: st.none(),
+    inspect.BoolType: st.booleans(),
+    inspect.IntType: INTEGERS,
+    inspect.FloatType: FLOATS,
+    inspect.StrType: TEXTS,
+}
+
+
+@cache
+def _structs(cls: type[msgspec.Struct]) -> SearchStrategy[Any]:
+    """A Struct with its required fields, and any of the others. Deferred, since a type may hold itself."""
+
+    def build() -> SearchStrategy[Any]:
+        info = inspect.type_info(cls)
+        assert isinstance(info, inspect.StructType)
+        fields = [field for field in info.fields if field.encode_name != EXTRA]
+        return st.fixed_dictionaries(
+            {field.name: _values(field.type) for field in fields if field.required},
+            optional={field.name: _values(field.type) for field in fields if not field.required},
+        ).map(lambda given: cls(**given))
+
+    return st.deferred(build)
+
+
+HEADERS: Final[SearchStrategy[Header]] = of(Header)
+ENTRIES: Final[SearchStrategy[KnownEntry]] = of(KnownEntry)
+MESSAGES: Final[SearchStrategy[Message]] = of(Message)
+STORED_MESSAGES: Final[SearchStrategy[StoredMessage]] = of(StoredMessage)
+EVENTS: Final[SearchStrategy[Event]] = of(Event)
+DELTAS: Final[SearchStrategy[Delta]] = of(Delta)
+QUESTIONS: Final[SearchStrategy[AnyQuestion]] = of(AnyQuestion)
+COMMANDS: Final[SearchStrategy[AnyCommand]] = of(AnyCommand)
+OUTCOMES: Final[SearchStrategy[InputOutcome]] = of(InputOutcome)
+
+NEW_NAMES: Final = st.sampled_from(["fromExtension", "zeta", "x-y", "", EXTRA, "ключ", "parent_id", "null"])
+"""Names of fields that no type of ours has; `~extra` is what our Structs call the place where such fields travel."""
+
+
+@st.composite
+def foreign(draw: DrawFn, ours: Json, *, changes: int = 3) -> Json:
+    """A value of ours with fields that we do not know, at up to `changes` places, and its keys in another order."""
+    value = json.loads(msgspec.json.encode(ours))
+    objects = typed_objects(ours, value)
+    for target in draw(st.lists(st.sampled_from(objects), min_size=1, max_size=changes)):
+        target[draw(NEW_NAMES)] = draw(JSON)
+    return draw(_shuffled(value))
+
+
+def typed_objects(ours: Json, value: Json) -> list[dict[str, Json]]:
+    """The objects of a value that a Struct of ours stands for: not those inside arguments, details or data."""
+    if isinstance(ours, msgspec.Struct) and is_object(value):
+        found = [value]
+        for field in msgspec.structs.fields(ours):
+            if field.encode_name in value:
+                found += typed_objects(getattr(ours, field.name), value[field.encode_name])
+        return found
+    if isinstance(ours, tuple) and isinstance(value, list):
+        return [one for pair in zip(ours, value, strict=True) for one in typed_objects(*pair)]
+    return []
+
+
+@st.composite
+def with_nulls(draw: DrawFn, ours: msgspec.Struct) -> Json:
+    """A value of ours with some fields that it leaves out spelled out as null."""
+    value = json.loads(msgspec.json.encode(ours))
+    for struct, target in zip(_structs_in(ours), typed_objects(ours, value), strict=True):
+        for field in msgspec.structs.fields(struct):
+            if field.default is None and field.encode_name not in {*target, EXTRA} and draw(st.booleans()):
+                target[field.encode_name] = None
+    return value
+
+
+def _structs_in(ours: Json) -> list[msgspec.Struct]:
+    if isinstance(ours, msgspec.Struct):
+        fields = msgspec.structs.fields(ours)
+        left_out = {field.name for field in fields if not field.required and getattr(ours, field.name) == field.default}
+        inner = [getattr(ours, field.name) for field in fields if field.name not in left_out]
+        return [ours, *(one for item in inner for one in _structs_in(item))]
+    return [one for item in ours for one in _structs_in(item)] if isinstance(ours, tuple) else []
+
+
+def _shuffled(value: Json) -> SearchStrategy[Json]:
+    if not is_object(value):
+        return st.just(value)
+    return st.permutations(list(value)).map(lambda keys: {key: value[key] for key in keys})
+
+
+@st.composite
+def written(draw: DrawFn, value: Json) -> bytes:
+    """The line that another program may write for a value: with or without escapes, with or without spaces."""
+    separators = draw(st.sampled_from([(",", ":"), (", ", ": "), (" ,\t", " :  ")]))
+    escaped = draw(st.booleans())
+    return json.dumps(value, ensure_ascii=escaped, separators=separators).encode()
+
+
+def lines(kind: Any, change: Callable[[Json], SearchStrategy[Json]] = foreign) -> SearchStrategy[bytes]:
+    """Lines that another program may write for a value of a kind."""
+    return of(kind).flatmap(change).flatmap(written)
