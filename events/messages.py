@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+import msgspec
+
 from sapwood.events.base import Json, Number, Wire
 from sapwood.events.content import AssistantBlock, TextContent, UserBlock, UserContent
 from sapwood.events.ids import EntryId, ToolCallId
@@ -31,7 +33,8 @@ class Usage(Wire, frozen=True, kw_only=True):
     output: int
     cache_read: int
     cache_write: int
-    cache_write_1h: int | None = None
+    cache_write_1h: int | None = msgspec.field(default=None, name="cacheWrite1h")
+    """Named by hand: the rule would write `cacheWrite1H`."""
     reasoning: int | None = None
     total_tokens: int | None = None
     """Files of 2025 lack it."""

@@ -1,5 +1,5 @@
-"""Where entries are kept: one session's log, its tree, its files. Imports the vocabulary and nothing else of ours.
+"""Where entries are kept: the log, its tree, its files. Imports events and nothing else of ours.
 
-`port` is what a store is; `jsonl` and `memory` are the two there are, both held to `testing.check_store`. `tree`, `scan` and `upcast` are
-pure; `disk` is the few system calls, as a port.
+`port` is what every store promises and `testing.check_store` holds it to; `jsonl` keeps a session in a file, `memory` keeps it nowhere
+else. `tree`, `index`, `lines` and `upcast` are pure; `disk` is the few system calls, `logfile` the one file they are made on.
 """

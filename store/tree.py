@@ -1,173 +1,243 @@
-"""The index over a log: ids, parents, children, the leaf. No I/O.
+"""The index over a log: ids, kinds, parents, children, leaf, position. No I/O, no clock, no awaits.
 
-1. An entry's index is its place among the entries of the file; it never changes.
-2. Whatever the file says, the parents form a forest: every walk ends, and every entry is reachable from a root.
-3. Columns, not an object an entry.
-
-How a broken chain is read: an entry whose parent is nowhere in the file, is itself, or would close a circle is `detached` and stands among
-the roots; a parent that comes later in the file is found when it comes. Of two entries with one id the first wins.
+1. An entry goes by its place in the log, counted from 0. Places never change; the tree only grows.
+2. Of two entries with one id the first counts. `grow` refuses the second and says so; it has no place.
+3. A parent that is missing, or that would close a circle (the entry itself is one), is not followed: the entry is *detached* and stands
+   at the top of a tree of its own. So every walk ends, and every entry is below one of `children(None)`.
+4. A parent that comes later in the log adopts its detached children when it comes, unless that closes a circle. How a log is cut into
+   calls of `grow` makes no difference.
+5. Columns, not an object an entry: what opening does not need (children, kinds by place) is made when it is first asked for.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Final
 
+from sapwood.events.codec import Envelope
 from sapwood.events.entries import BOOKKEEPING
 from sapwood.events.ids import EntryId
 
 _ROOT: Final = -1
+"""In the column of parents: it has none."""
 _DETACHED: Final = -2
+"""In the column of parents: it names one that is not followed."""
 _NONE: Final = -1
+"""In the columns of children: no such child."""
 
 
-class Tree(Container[str]):
-    """A forest of entries that only grows."""
+class Tree:
+    """What stands where in a log. Only a store makes it grow."""
 
     def __init__(self) -> None:
+        self._index: dict[EntryId, int] = {}
         self._ids: list[EntryId] = []
-        self._index: dict[str, int] = {}
-        self._parents = array("i")
-        self._kinds = array("H")
-        self._kind_names: list[str] = []
-        self._kind_codes: dict[str, int] = {}
-        self._first_child = array("i")
-        self._last_child = array("i")
-        self._next_sibling = array("i")
-        self._roots: list[int] = []
-        self._waiting: dict[str, list[int]] = {}
-        """Parents that have not come yet, and who waits for them."""
+        self._kind: array[int] = array("I")
+        self._parent: array[int] = array("i")
+        self._kinds: list[str] = []
+        self._codes: dict[str, int] = {}
+        self._tops: dict[int, None] = {}
+        """Roots and detached entries, in file order."""
+        self._awaited: dict[str, list[int]] = {}
+        """Detached entries by the parent that they wait for."""
+        self._forward = False
+        """Whether any parent stands later in the log than its child."""
+        self._top: array[int] = array("i")
+        """Towards the top of each entry's tree, paths halved as they are walked; as long as it was last needed."""
+        self._first: array[int] = array("i")
+        self._last: array[int] = array("i")
+        self._next: array[int] = array("i")
+        self._places: dict[int, array[int]] = {}
+        self._sorted = 0
+        self.ids: Container[str] = _Named(self._index, self._awaited)
+        """Every id that a new entry must not have: those in the log, and those that its entries name as missing parents."""
 
     def __len__(self) -> int:
         return len(self._ids)
 
-    def __contains__(self, entry_id: object) -> bool:
+    def __contains__(self, entry_id: str) -> bool:
         return entry_id in self._index
 
-    def grow(self, kind: str, entry_id: EntryId, parent_id: str | None) -> bool:
-        """Add the next entry of the file. False, and nothing is added, if its id is taken: the first wins."""
-        index = len(self._ids)
-        if self._index.setdefault(entry_id, index) != index:
-            return False
-        self._ids.append(entry_id)
-        code = self._kind_codes.get(kind)
-        if code is None:
-            code = self._kind_codes[kind] = len(self._kind_names)
-            self._kind_names.append(kind)
-        self._kinds.append(code)
-        self._first_child.append(_NONE)
-        self._last_child.append(_NONE)
-        self._next_sibling.append(_NONE)
-        if parent_id is None:
-            self._parents.append(_ROOT)
-            self._roots.append(index)
-        else:
-            self._hang(index, parent_id)
-        if self._waiting and entry_id in self._waiting:
-            self._adopt(index, self._waiting.pop(entry_id))
-        return True
-
     def index(self, entry_id: str) -> int | None:
-        """Where an entry stands."""
-        return self._index.get(entry_id)
+        """The place of the entry with this id."""
+        return self._index.get(EntryId(entry_id))
 
-    def id(self, index: int) -> EntryId:
-        return self._ids[index]
+    def id(self, place: int) -> EntryId:
+        return self._ids[place]
 
-    def kind(self, index: int) -> str:
-        """The entry's `type` on the wire."""
-        return self._kind_names[self._kinds[index]]
+    def kind(self, place: int) -> str:
+        """The entry's `type`."""
+        return self._kinds[self._kind[place]]
 
-    def parent(self, index: int) -> int | None:
-        """The parent; None for a root and for a detached entry."""
-        parent = self._parents[index]
-        return None if parent < 0 else parent
+    def parent(self, place: int) -> int | None:
+        """None for a root and for a detached entry; `detached` tells which."""
+        parent = self._parent[place]
+        return parent if parent >= 0 else None
 
-    def detached(self, index: int) -> bool:
-        """Whether the entry names a parent that cannot be had."""
-        return self._parents[index] == _DETACHED
-
-    def children(self, index: int | None) -> Sequence[int]:
-        """In file order; of None the roots, with what is detached among them."""
-        if index is None:
-            return tuple(self._roots)
-        children: list[int] = []
-        child = self._first_child[index]
-        while child != _NONE:
-            children.append(child)
-            child = self._next_sibling[child]
-        return children
+    def detached(self, place: int) -> bool:
+        """Whether the entry names a parent that is missing or would close a circle."""
+        return self._parent[place] == _DETACHED
 
     @property
     def leaf(self) -> int | None:
         """The last entry (S6)."""
         return len(self._ids) - 1 if self._ids else None
 
-    def position(self, index: int | None) -> int | None:
-        """The nearest ancestor-or-self that is no bookkeeping (S6)."""
-        while index is not None and self.kind(index) in BOOKKEEPING:
-            index = self.parent(index)
-        return index
+    def position(self, place: int) -> int | None:
+        """The nearest entry at or above `place` that is not bookkeeping (S6); None if all is bookkeeping up to the top."""
+        at = place
+        while at >= 0:
+            if self.kind(at) not in BOOKKEEPING:
+                return at
+            at = self._parent[at]
+        return None
 
-    def upwards(self, index: int | None) -> Iterator[int]:
-        """The entry, its parent, and so on to the root."""
-        while index is not None:
-            yield index
-            index = self.parent(index)
-
-    def path(self, index: int | None) -> list[int]:
-        """From the root to the entry."""
-        path = list(self.upwards(index))
-        path.reverse()
-        return path
+    def path(self, place: int | None) -> list[int]:
+        """From the top of its tree to `place`, both included. Nothing for None."""
+        walked = [] if place is None else list(self._upwards(place))
+        walked.reverse()
+        return walked
 
     def is_ancestor(self, above: int, below: int) -> bool:
-        """Whether `above` is on the path to `below`, or is it."""
-        return any(index == above for index in self.upwards(below))
+        """Whether `above` lies on the path to `below`. An entry lies on its own path."""
+        for at in self._upwards(below):
+            if at == above:
+                return True
+            if at < above and not self._forward:
+                return False
+        return False
 
-    def common_ancestor(self, one: int | None, other: int | None) -> int | None:
-        """The deepest entry on both paths."""
-        seen = set(self.upwards(one))
-        return next((index for index in self.upwards(other) if index in seen), None)
+    def common_ancestor(self, one: int, other: int) -> int | None:
+        """The lowest entry that lies on both paths; None if they share none."""
+        walked = set(self._upwards(one))
+        return next((at for at in self._upwards(other) if at in walked), None)
+
+    def children(self, place: int | None) -> Sequence[int]:
+        """In file order. For None the tops: the roots, and the entries that are detached."""
+        if place is None:
+            return tuple(self._tops)
+        self._link_children()
+        found: list[int] = []
+        child = self._first[place]
+        while child != _NONE:
+            found.append(child)
+            child = self._next[child]
+        return tuple(found)
 
     def of_kind(self, kind: str) -> Sequence[int]:
-        """Every entry of a kind, in file order."""
-        code = self._kind_codes.get(kind)
-        if code is None:
-            return ()
-        return [index for index, other in enumerate(self._kinds) if other == code]
+        """The places of all entries of a kind, in file order."""
+        for place in range(self._sorted, len(self._ids)):
+            self._places.setdefault(self._kind[place], array("i")).append(place)
+        self._sorted = len(self._ids)
+        code = self._codes.get(kind)
+        return tuple(self._places[code]) if code is not None else ()
 
     def tips(self) -> Sequence[int]:
-        """Positions with nothing but bookkeeping below them, in file order: the ends of branches (S6)."""
-        positions = [index for index in range(len(self)) if self.kind(index) not in BOOKKEEPING]
-        continued = {self.position(self.parent(index)) for index in positions}
-        return [index for index in positions if index not in continued]
+        """The ends of the branches by position, in file order: entries under which there is nothing but bookkeeping (S6)."""
+        is_tip = bytearray(len(self._ids))
+        below: list[tuple[int, int]] = [(top, _NONE) for top in self._tops]
+        while below:
+            place, position = below.pop()
+            if self.kind(place) not in BOOKKEEPING:
+                if position != _NONE:
+                    is_tip[position] = 0
+                is_tip[place] = 1
+                position = place
+            below.extend((child, position) for child in self.children(place))
+        return tuple(place for place, tip in enumerate(is_tip) if tip)
 
-    def _hang(self, index: int, parent_id: str) -> None:
-        parent = self._index.get(parent_id, _NONE)
-        if parent in (_NONE, index):
-            self._parents.append(_DETACHED)
-            self._roots.append(index)
-            if parent == _NONE:
-                self._waiting.setdefault(parent_id, []).append(index)
+    def grow(self, envelopes: Iterable[Envelope]) -> list[int]:
+        """Takes entries in at the end, in their order.
+
+        Returns which of them (counted from 0) were refused because their id is taken; the rest have the next places.
+        """
+        refused: list[int] = []
+        index, codes, awaited = self._index, self._codes, self._awaited
+        add_id, add_kind, add_parent = self._ids.append, self._kind.append, self._parent.append
+        place = len(self._ids)
+        for nth, envelope in enumerate(envelopes):
+            entry_id, kind, named = envelope.id, envelope.type, envelope.parentId
+            if index.setdefault(entry_id, place) != place:
+                refused.append(nth)
+                continue
+            code = codes.get(kind)
+            add_id(entry_id)
+            add_kind(code if code is not None else self._new_kind(kind))
+            if named is None:
+                add_parent(_ROOT)
+                self._tops[place] = None
+            else:
+                parent = index[named] if named in index else place
+                if parent != place:
+                    add_parent(parent)
+                else:
+                    add_parent(_DETACHED)
+                    self._tops[place] = None
+                    if named != entry_id:
+                        awaited.setdefault(named, []).append(place)
+            if awaited and entry_id in awaited:
+                self._adopt(place, awaited.pop(entry_id))
+            place += 1
+        return refused
+
+    def _new_kind(self, kind: str) -> int:
+        code = self._codes[kind] = len(self._kinds)
+        self._kinds.append(kind)
+        return code
+
+    def _adopt(self, place: int, waiting: list[int]) -> None:
+        top = self._top_of(place)
+        for child in waiting:
+            if child == top:
+                continue  # `place` hangs under it: a circle
+            self._parent[child] = place
+            self._top[child] = top
+            self._forward = True
+            del self._tops[child]
+            if child < len(self._next):
+                self._first, self._last, self._next = array("i"), array("i"), array("i")
+
+    def _top_of(self, place: int) -> int:
+        top = self._top
+        for at in range(len(top), len(self._ids)):
+            parent = self._parent[at]
+            top.append(parent if parent >= 0 else at)
+        while top[place] != place:
+            top[place] = top[top[place]]
+            place = top[place]
+        return place
+
+    def _upwards(self, place: int) -> Iterator[int]:
+        parents = self._parent
+        while place >= 0:
+            yield place
+            place = parents[place]
+
+    def _link_children(self) -> None:
+        known = len(self._next)
+        missing = len(self._ids) - known
+        if not missing:
             return
-        self._parents.append(parent)
-        self._link(index, parent)
+        for column in (self._first, self._last, self._next):
+            column.extend([_NONE] * missing)
+        for place in range(known, known + missing):
+            parent = self._parent[place]
+            if parent < 0:
+                continue
+            if self._first[parent] == _NONE:
+                self._first[parent] = place
+            else:
+                self._next[self._last[parent]] = place
+            self._last[parent] = place
 
-    def _adopt(self, parent: int, children: Sequence[int]) -> None:
-        """A parent came that some entries waited for; whoever is above it stays detached, for that would be a circle."""
-        above = set(self.upwards(parent))
-        for child in children:
-            if child not in above:
-                self._parents[child] = parent
-                self._roots.remove(child)
-                self._link(child, parent)
 
-    def _link(self, child: int, parent: int) -> None:
-        last = self._last_child[parent]
-        if last == _NONE:
-            self._first_child[parent] = child
-        else:
-            self._next_sibling[last] = child
-        self._last_child[parent] = child
+class _Named:
+    """Two dicts seen as one container."""
+
+    def __init__(self, held: Container[str], awaited: Container[str]) -> None:
+        self._held = held
+        self._awaited = awaited
+
+    def __contains__(self, entry_id: object) -> bool:
+        return entry_id in self._held or entry_id in self._awaited

@@ -6,6 +6,7 @@ from typing import assert_never
 
 import msgspec
 
+from sapwood.events.base import Json
 from sapwood.events.content import ContentBlock, ImageContent, TextContent, ThinkingContent, ToolCall, text_of
 from sapwood.events.entries import (
     LEAF_MARKER,
@@ -133,6 +134,10 @@ def usage_in_words(usage: Usage) -> str:
     return f"{usage.input:,} in, {usage.output:,} out{cached}"
 
 
+def _json(value: Json) -> str:
+    return msgspec.json.encode(value).decode()
+
+
 def _block(block: ContentBlock) -> str:
     match block:
         case TextContent(text=text):
@@ -169,4 +174,6 @@ def event_in_words(event: Event) -> str:
             return "aborted" if aborted else ""
         case _:
             fields = {key: value for key, value in msgspec.to_builtins(event).items() if key != "type"}
-            return ", ".join(f"{key}: {value}" for key, value in fields.items())
+            return ", ".join(
+                f"{key}: {value if isinstance(value, str) else _json(value)}" for key, value in fields.items()
+            )

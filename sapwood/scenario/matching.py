@@ -20,10 +20,11 @@ Field = tuple[str | int, ...]
 
 GAP: Final = "..."
 
-_ONE_SIDED: Final = 2
+_ONE_SIDED: Final = 4
 """What an item costs that has no partner."""
 _UNLIKE: Final = 3
-"""What a pair costs that differs: less than two items without partners, so that likes are shown side by side."""
+"""What a pair of one kind costs that differs: less than one item without a partner, so that likes are shown side by side, also
+between gaps; three of them more than two, so that a list that is shifted by one is told as that."""
 
 
 @attrs.frozen

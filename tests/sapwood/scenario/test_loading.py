@@ -35,14 +35,16 @@ def test_bytes_that_are_no_utf_8_are_told_with_their_line(tmp_path: Path) -> Non
     [
         ("title: x\nsteps: [\n", 3, "not YAML"),
         ("title: x\nsesion: 5\nsteps: []\n", 2, "sesion: unknown key 'sesion': did you mean 'session'?"),
-        ("title: x\nsteps:\n  - pass: 1\n  - promt: hi\n", 4, "steps.2.promt: unknown key 'promt': did you mean 'prompt'?"),
+        (
+            "title: x\nsteps:\n  - pass: 1\n  - promt: hi\n",
+            4,
+            "steps.2.promt: unknown key 'promt': did you mean 'prompt'?",
+        ),
         ("title: x\n", 1, "the key 'steps' is missing"),
         ("title: x\nsteps: []\nsession: {file: gone.jsonl}\n", 3, "there is no session file"),
     ],
 )
-def test_a_wrong_scenario_is_one_sentence_with_file_and_line(
-    text: str, line: int, words: str, tmp_path: Path
-) -> None:
+def test_a_wrong_scenario_is_one_sentence_with_file_and_line(text: str, line: int, words: str, tmp_path: Path) -> None:
     path = written(tmp_path, text)
 
     with pytest.raises(ScenarioError) as caught:

@@ -31,54 +31,54 @@ def fitted(**keys: Any) -> Story:
     return fit({"title": "x", "steps": [], **keys}, lambda _: 1)
 
 
-@pytest.mark.parametrize(
-    ("keys", "place", "words"),
-    [
-        ({"title": 7}, ("title",), "must be text, not 7: put it in quotes"),
-        ({"title": True}, ("title",), "put it in quotes"),
-        ({"title": None}, ("title",), "must be text, not None"),
-        ({"titel": "x"}, ("titel",), "did you mean 'title'"),
-        ({"line_of": 1}, ("line_of",), "unknown key"),
-        ({"store": "disk"}, ("store",), "must be one of memory, jsonl, not 'disk'"),
-        ({"store": ["memory"]}, ("store",), "must be one of"),
-        ({"steps": {}}, ("steps",), "must be a list"),
-        ({"steps": "abc"}, ("steps",), "must be a list"),
-        ({"steps": ["abc"]}, ("steps", 0), "a step must be a mapping with one of: prompt, events, pass"),
-        ({"steps": [{}]}, ("steps", 0), "a step needs exactly one of"),
-        ({"steps": [{"prompt": "a", "pass": 1}]}, ("steps", 0, "pass"), "a step needs exactly one of"),
-        ({"steps": [{"pass": 1, "outcome": "delivered"}]}, ("steps", 0, "outcome"), "unknown key"),
-        ({"steps": [{"promt": "a"}]}, ("steps", 0, "promt"), "did you mean 'prompt'"),
-        ({"steps": [{"prompt": 7}]}, ("steps", 0, "prompt"), "must be text"),
-        ({"steps": [{"prompt": "a", "outcome": "done"}]}, ("steps", 0, "outcome"), "must be one of delivered"),
-        ({"steps": [{"pass": "1"}]}, ("steps", 0, "pass"), "a number of seconds"),
-        ({"steps": [{"pass": True}]}, ("steps", 0, "pass"), "a number of seconds"),
-        ({"steps": [{"pass": -1}]}, ("steps", 0, "pass"), "0 or more"),
-        ({"steps": [{"events": [{"type": "agent_strat"}]}]}, ("steps", 0, "events", 0, "type"), "'agent_start'"),
-        ({"steps": [{"events": ["agent_start"]}]}, ("steps", 0, "events", 0), "must be a mapping with a type"),
-        ({"session": {}}, ("session",), "exactly one of: file, entries"),
-        ({"session": "a.jsonl"}, ("session",), "a session must be a mapping"),
-        ({"session": {"file": "a", "entries": []}}, ("session", "entries"), "exactly one of"),
-        ({"session": {"file": 5}}, ("session", "file"), "must be text"),
-        ({"session": {"entries": {}}}, ("session", "entries"), "must be a list"),
-        ({"session": {"entries": [{"type": "mesage"}]}}, ("session", "entries", 0, "type"), "'message'"),
-        ({"model": {"contextWindw": 5}}, ("model", "contextWindw"), "did you mean 'contextWindow'"),
-        ({"model": []}, ("model",), "must be a mapping"),
-        ({"answers": []}, ("answers",), "must be a mapping, with keys out of: turn"),
-        ({"answers": {"turns": []}}, ("answers", "turns"), "did you mean 'turn'"),
-        ({"answers": {"turn": [{"txt": ""}]}}, ("answers", "turn", 0, "txt"), "did you mean 'text'"),
-        ({"answers": {"turn": [{"usage": {"input": "5"}}]}}, ("answers", "turn", 0, "usage", "input"), "'int'"),
-        ({"answers": {"turn": [{"wait": "5"}]}}, ("answers", "turn", 0, "wait"), "a number of seconds"),
-        ({"expect": []}, ("expect",), "must be a mapping"),
-        ({"expect": {"events": "agent_start"}}, ("expect", "events"), "must be a list"),
-        ({"expect": {"events": ["agent_strat"]}}, ("expect", "events", 0, "type"), "did you mean 'agent_start'"),
-        ({"expect": {"events": [{"type": "x"}]}}, ("expect", "events", 0, "type"), "no event has the type 'x'"),
-        ({"expect": {"events": [5]}}, ("expect", "events", 0), "must be ..., the name of an event, or a mapping"),
-        ({"expect": {"entries": ["mesage"]}}, ("expect", "entries", 0, "type"), "did you mean 'message'"),
-        ({"expect": {"projection": ["usr"]}}, ("expect", "projection", 0, "role"), "did you mean 'user'"),
-        ({"expect": {"usage": 5}}, ("expect", "usage"), "must be text"),
-        ({"expect": {"state": "busy"}}, ("expect", "state"), "must be one of idle, run"),
-    ],
-)
+UNFIT: list[tuple[dict[str, Any], Place, str]] = [
+    ({"title": 7}, ("title",), "must be text, not 7: put it in quotes"),
+    ({"title": True}, ("title",), "put it in quotes"),
+    ({"title": None}, ("title",), "must be text, not None"),
+    ({"titel": "x"}, ("titel",), "did you mean 'title'"),
+    ({"line_of": 1}, ("line_of",), "unknown key"),
+    ({"store": "disk"}, ("store",), "must be one of memory, jsonl, not 'disk'"),
+    ({"store": ["memory"]}, ("store",), "must be one of"),
+    ({"steps": {}}, ("steps",), "must be a list"),
+    ({"steps": "abc"}, ("steps",), "must be a list"),
+    ({"steps": ["abc"]}, ("steps", 0), "a step must be a mapping with one of: prompt, events, pass"),
+    ({"steps": [{}]}, ("steps", 0), "a step needs exactly one of"),
+    ({"steps": [{"prompt": "a", "pass": 1}]}, ("steps", 0, "pass"), "a step needs exactly one of"),
+    ({"steps": [{"pass": 1, "outcome": "delivered"}]}, ("steps", 0, "outcome"), "unknown key"),
+    ({"steps": [{"promt": "a"}]}, ("steps", 0, "promt"), "did you mean 'prompt'"),
+    ({"steps": [{"prompt": 7}]}, ("steps", 0, "prompt"), "must be text"),
+    ({"steps": [{"prompt": "a", "outcome": "done"}]}, ("steps", 0, "outcome"), "must be one of delivered"),
+    ({"steps": [{"pass": "1"}]}, ("steps", 0, "pass"), "a number of seconds"),
+    ({"steps": [{"pass": True}]}, ("steps", 0, "pass"), "a number of seconds"),
+    ({"steps": [{"pass": -1}]}, ("steps", 0, "pass"), "0 or more"),
+    ({"steps": [{"events": [{"type": "agent_strat"}]}]}, ("steps", 0, "events", 0, "type"), "'agent_start'"),
+    ({"steps": [{"events": ["agent_start"]}]}, ("steps", 0, "events", 0), "must be a mapping with a type"),
+    ({"session": {}}, ("session",), "exactly one of: file, entries"),
+    ({"session": "a.jsonl"}, ("session",), "a session must be a mapping"),
+    ({"session": {"file": "a", "entries": []}}, ("session", "entries"), "exactly one of"),
+    ({"session": {"file": 5}}, ("session", "file"), "must be text"),
+    ({"session": {"entries": {}}}, ("session", "entries"), "must be a list"),
+    ({"session": {"entries": [{"type": "mesage"}]}}, ("session", "entries", 0, "type"), "'message'"),
+    ({"model": {"contextWindw": 5}}, ("model", "contextWindw"), "did you mean 'contextWindow'"),
+    ({"model": []}, ("model",), "must be a mapping"),
+    ({"answers": []}, ("answers",), "must be a mapping, with keys out of: turn"),
+    ({"answers": {"turns": []}}, ("answers", "turns"), "did you mean 'turn'"),
+    ({"answers": {"turn": [{"txt": ""}]}}, ("answers", "turn", 0, "txt"), "did you mean 'text'"),
+    ({"answers": {"turn": [{"usage": {"input": "5"}}]}}, ("answers", "turn", 0, "usage", "input"), "'int'"),
+    ({"answers": {"turn": [{"wait": "5"}]}}, ("answers", "turn", 0, "wait"), "a number of seconds"),
+    ({"expect": []}, ("expect",), "must be a mapping"),
+    ({"expect": {"events": "agent_start"}}, ("expect", "events"), "must be a list"),
+    ({"expect": {"events": ["agent_strat"]}}, ("expect", "events", 0, "type"), "did you mean 'agent_start'"),
+    ({"expect": {"events": [{"type": "x"}]}}, ("expect", "events", 0, "type"), "no event has the type 'x'"),
+    ({"expect": {"events": [5]}}, ("expect", "events", 0), "must be ..., the name of an event, or a mapping"),
+    ({"expect": {"entries": ["mesage"]}}, ("expect", "entries", 0, "type"), "did you mean 'message'"),
+    ({"expect": {"projection": ["usr"]}}, ("expect", "projection", 0, "role"), "did you mean 'user'"),
+    ({"expect": {"usage": 5}}, ("expect", "usage"), "must be text"),
+    ({"expect": {"state": "busy"}}, ("expect", "state"), "must be one of idle, run"),
+]
+
+
+@pytest.mark.parametrize(("keys", "place", "words"), UNFIT)
 def test_what_does_not_fit_is_told_with_its_place(keys: dict[str, Any], place: Place, words: str) -> None:
     with pytest.raises(Misfit) as caught:
         fitted(**keys)
@@ -101,7 +101,7 @@ def test_a_missing_key_is_told_where_it_should_stand() -> None:
 
 
 def test_of_several_faults_the_first_in_the_file_is_told() -> None:
-    lines = {("steps", 0, "promt"): 2, ("about",): 9, ("modell",): 5}
+    lines: dict[Place, int] = {("steps", 0, "promt"): 2, ("about",): 9, ("modell",): 5}
 
     with pytest.raises(Misfit, match="promt"):
         fit({"title": "x", "about": 7, "modell": 1, "steps": [{"promt": 5}]}, lambda place: lines[place])

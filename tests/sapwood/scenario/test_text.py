@@ -26,13 +26,13 @@ from sapwood.scenario.text import DEEPEST, BadText, parse
         ("a: 1\nb: *nowhere\n", 2, "undefined alias"),
         ("a: 1\nb: !!python/object/apply:os.getcwd []\n", 2, "python/object"),
         ("a: 1\nb: \x07\n", 2, "U+0007"),
-        ("a:\n" + "[" * (DEEPEST + 1) + "]" * (DEEPEST + 1), 2, "levels deep"),
-        ("[" * 5000 + "]" * 5000, 1, "too deeply"),
+        ("a:\n " + "[" * (DEEPEST + 1) + "]" * (DEEPEST + 1), 2, "levels deep"),
+        ("[" * 400 + "]" * 400, 1, "too deeply"),
         ("a: " + "9" * 5000, 1, "digits"),
     ],
 )
 def test_a_text_that_is_ambiguous_or_no_yaml_is_refused_with_its_line(text: str, line: int, words: str) -> None:
-    with pytest.raises(BadText, match=".") as caught:
+    with pytest.raises(BadText, match=r".") as caught:
         parse(text)
 
     assert (caught.value.line, words in caught.value.message) == (line, True), caught.value.message

@@ -1,0 +1,177 @@
+"""Errors: their facts, their sentences, and whose fault they are."""
+
+from __future__ import annotations
+
+import errno
+import inspect
+from itertools import permutations
+from typing import get_args
+
+import pytest
+
+from sapwood.events import errors
+from sapwood.events.codec import BadEvent
+from sapwood.events.errors import (
+    CannotOpen,
+    CannotWrite,
+    InvalidSessionId,
+    NewerVersion,
+    NotAnEntry,
+    NotASession,
+    ProviderError,
+    RefusalReason,
+    Refused,
+    SapwoodError,
+    SessionClosed,
+    StaleLeaf,
+    StoreClosed,
+    StoreError,
+    Unencodable,
+)
+
+FULL = OSError(errno.ENOSPC, "No space left on device")
+SURROGATE = UnicodeEncodeError("utf-8", "\ud800", 0, 1, "surrogates not allowed")
+
+SAID: list[tuple[SapwoodError, dict[str, object], str]] = [
+    (Refused("busy", "Not now."), {"reason": "busy"}, "Not now."),
+    (
+        StaleLeaf("a", "b"),
+        {"expected": "a", "actual": "b"},
+        "the leaf is b, not a: read the tree again and retry",
+    ),
+    (
+        StaleLeaf(None, "b"),
+        {"expected": None, "actual": "b"},
+        "the leaf is b, not the root: read the tree again and retry",
+    ),
+    (
+        StaleLeaf("a", None),
+        {"expected": "a", "actual": None},
+        "the leaf is the root, not a: read the tree again and retry",
+    ),
+    (StoreError("broken"), {}, "broken"),
+    (
+        NotASession("x.jsonl"),
+        {"path": "x.jsonl"},
+        "not a session file: x.jsonl (its first line is no session header); it was left as it is",
+    ),
+    (
+        NewerVersion("x.jsonl", 4, 3),
+        {"path": "x.jsonl", "version": 4, "known": 3},
+        "x.jsonl has format version 4; this release writes up to 3, so it is open for reading only",
+    ),
+    (
+        CannotWrite("x.jsonl", FULL),
+        {"path": "x.jsonl", "errno": errno.ENOSPC},
+        "cannot write x.jsonl: ENOSPC (No space left on device); nothing of this append was kept",
+    ),
+    (
+        CannotWrite("x.jsonl", OSError("odd")),
+        {"path": "x.jsonl", "errno": None},
+        "cannot write x.jsonl: EIO (odd); nothing of this append was kept",
+    ),
+    (
+        CannotOpen("x.jsonl", PermissionError(errno.EACCES, "Permission denied")),
+        {"path": "x.jsonl", "errno": errno.EACCES},
+        "cannot open x.jsonl: EACCES (Permission denied)",
+    ),
+    (StoreClosed("x.jsonl"), {"path": "x.jsonl"}, "x.jsonl is closed: open it again to read or write"),
+    (
+        NotAnEntry("no id", b'{"type":"label"}'),
+        {"why": "no id", "line": b'{"type":"label"}'},
+        'not an entry (no id): b\'{"type":"label"}\'',
+    ),
+    (
+        Unencodable("custom", SURROGATE),
+        {"what": "custom"},
+        "custom cannot be written as JSON: 'utf-8' codec can't encode character '\\ud800' in position 0: "
+        "surrogates not allowed",
+    ),
+    (ProviderError("overloaded", retryable=True), {"retryable": True}, "overloaded"),
+    (ProviderError("no such model"), {"retryable": False}, "no such model"),
+    (SessionClosed(), {}, "this session is closed: open it again"),
+    (
+        InvalidSessionId("-a"),
+        {"reason": "bad-input", "session_id": "-a"},
+        "Session id must be non-empty, contain only alphanumeric characters, '-', '_', and '.', "
+        "and start and end with an alphanumeric character",
+    ),
+    (BadEvent("Object missing required field `aborted`"), {}, "Object missing required field `aborted`"),
+]
+BLAMED: list[type[SapwoodError]] = [
+    Refused,
+    StaleLeaf,
+    StoreError,
+    ProviderError,
+    SessionClosed,
+    NotAnEntry,
+    Unencodable,
+]
+PARENTS = {
+    "Refused": SapwoodError,
+    "InvalidSessionId": Refused,
+    "StaleLeaf": SapwoodError,
+    "StoreError": SapwoodError,
+    "NotASession": StoreError,
+    "NewerVersion": StoreError,
+    "CannotWrite": StoreError,
+    "CannotOpen": StoreError,
+    "StoreClosed": StoreError,
+    "NotAnEntry": SapwoodError,
+    "Unencodable": SapwoodError,
+    "ProviderError": SapwoodError,
+    "SessionClosed": SapwoodError,
+    "SapwoodError": Exception,
+}
+
+
+@pytest.mark.parametrize(("error", "facts", "sentence"), SAID, ids=lambda value: type(value).__name__)
+def test_an_error_carries_its_facts_and_writes_its_sentence(
+    error: SapwoodError, facts: dict[str, object], sentence: str
+) -> None:
+    assert str(error) == sentence
+    assert vars(error) == facts
+
+
+def test_every_error_is_tried_and_has_one_parent() -> None:
+    defined = {
+        name: kind
+        for name, kind in vars(errors).items()
+        if inspect.isclass(kind) and issubclass(kind, BaseException) and kind.__module__ == errors.__name__
+    }
+
+    assert {name: kind.__bases__ for name, kind in defined.items()} == {
+        name: (parent,) for name, parent in PARENTS.items()
+    }
+    assert {type(error) for error, _, _ in SAID} == {*defined.values(), BadEvent} - {SapwoodError}
+    assert BadEvent.__bases__ == (SapwoodError,)
+
+
+@pytest.mark.parametrize(("one", "other"), list(permutations(BLAMED, 2)), ids=lambda kind: kind.__name__)
+def test_no_blame_is_part_of_another(one: type[SapwoodError], other: type[SapwoodError]) -> None:
+    assert not issubclass(one, other)
+
+
+def test_an_error_is_no_error_of_the_system_or_of_a_value() -> None:
+    for error, _, _ in SAID:
+        assert not isinstance(error, OSError | ValueError | LookupError)
+
+
+def test_a_long_line_is_told_by_its_beginning_and_kept_whole() -> None:
+    error = NotAnEntry("no id", b"x" * 1000)
+
+    assert str(error) == f"not an entry (no id): {b'x' * 80!r}"
+    assert error.line == b"x" * 1000
+
+
+def test_the_reasons_of_a_refusal_are_closed() -> None:
+    assert set(get_args(RefusalReason)) == {
+        "busy",
+        "unknown-entry",
+        "duplicate-entry",
+        "bad-input",
+        "read-only",
+        "no-model",
+        "already-compacted",
+        "nothing-to-do",
+    }

@@ -1,0 +1,91 @@
+"""Messages: their names on the wire, and who may stand where."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sapwood.events.messages import (
+    FAILED,
+    NO_USAGE,
+    Cost,
+    DeferredAnswer,
+    Message,
+    StopReason,
+    StoredMessage,
+    ToolDefinition,
+    ToolReference,
+    Usage,
+    role_of,
+)
+from tests.build import assistant, system, user
+from tests.events.wire import as_json, assert_round_trip, shape, shapes, tag_fields
+from tests.strategies import PER_KIND, of
+
+WIRE = {
+    "system": "content sections? toolsAdded? toolsRemoved? timestamp",
+    "user": "content timestamp",
+    "assistant": (
+        "content api provider model responseModel? responseId? providerThinkingLevel? thinkingLevel? diagnostics? "
+        "usage stopReason deferred? errorMessage? rawStopReason? endTurn? timestamp durationMs?"
+    ),
+    "toolResult": "toolCallId toolName content details? usage? nestedCalls? isError useless? timestamp durationMs?",
+    "bashExecution": "command output exitCode? cancelled truncated fullOutputPath? excludeFromContext? timestamp",
+    "custom": "customType content display details? timestamp",
+}
+DERIVED = {
+    "branchSummary": "summary fromId timestamp",
+    "compactionSummary": "summary tokensBefore timestamp",
+}
+
+
+def test_the_names_on_the_wire_are_pis() -> None:
+    assert tag_fields(Message) == {"role"}
+    assert shapes(StoredMessage) == WIRE
+    assert shapes(Message) == WIRE | DERIVED
+
+
+@pytest.mark.parametrize(
+    ("part", "names"),
+    [
+        (Usage, "input output cacheRead cacheWrite cacheWrite1h? reasoning? totalTokens? cost?"),
+        (Cost, "input output cacheRead cacheWrite total totalFromProvider?"),
+        (ToolDefinition, "name description parameters constrainedSampling?"),
+        (ToolReference, "name"),
+        (DeferredAnswer, "provider modelId api id expiresAt? pollAfterMs? data?"),
+    ],
+)
+def test_the_parts_of_a_message_are_named_as_pis(part: type[Any], names: str) -> None:
+    assert shape(part) == names
+
+
+def test_the_reasons_to_stop_are_pis() -> None:
+    assert get_args(StopReason) == ("pending", "stop", "length", "toolUse", "error", "aborted", "deferred")
+    assert {"error", "aborted"} == FAILED
+
+
+@pytest.mark.parametrize("kind", get_args(Message), ids=lambda kind: kind.__name__)
+@PER_KIND
+@given(data=st.data())
+def test_a_message_comes_back_as_it_was_under_its_role(kind: type[Message], data: st.DataObject) -> None:
+    message = data.draw(of(kind))
+
+    assert_round_trip(message, Message)
+    assert as_json(message)["role"] == role_of(message)
+
+
+def test_each_role_is_told() -> None:
+    assert [role_of(message) for message in (system(), user(), assistant("x"))] == ["system", "user", "assistant"]
+
+
+def test_nothing_billed_says_nothing_of_a_price() -> None:
+    assert as_json(NO_USAGE) == {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}
+
+
+def test_whole_costs_stay_whole() -> None:
+    cost = Cost(input=0, output=0.25, cache_read=0, cache_write=1, total=1.25)
+
+    assert [str(number) for number in as_json(cost).values()] == ["0", "0.25", "0", "1", "1.25"]

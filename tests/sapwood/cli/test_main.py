@@ -1,0 +1,103 @@
+"""The command line as a process: exit codes, quiet ends, and nothing loaded that is not used."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from sapwood.cli.main import COMMANDS, sapwood
+
+DATA = Path(__file__).parents[2] / "data"
+ROOT = Path(__file__).parents[3]
+PI = DATA / "pi-ringing-v3.jsonl"
+
+
+def ran(*args: str, **more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "sapwood", *args],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+        env={**os.environ, **more},
+    )
+
+
+@pytest.mark.parametrize("args", [[], ["nothing"], ["tree"], ["tree", "--colour", "x"], ["show", "x", "--window", "0"]])
+def test_what_is_not_understood_is_told_with_exit_code_2(args: list[str]) -> None:
+    result = CliRunner().invoke(sapwood, args)
+
+    assert result.exit_code == 2
+    assert "Usage:" in result.output
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.slow
+def test_an_error_of_a_real_process_is_one_line_and_no_traceback() -> None:
+    result = ran("tree", "nowhere.jsonl")
+
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == "sapwood: nowhere.jsonl is not there: check the spelling, or give the path from here\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("args", ["tree {}", "show --full {}", "tree --json {}", "replay scenarios"])
+def test_a_reader_that_went_away_ends_it_quietly(args: str) -> None:
+    shell = f'"{sys.executable}" -m sapwood {args.format(PI)}; echo "code $?" >&2'
+
+    result = subprocess.run(
+        ["bash", "-c", f"({shell}) | head -n 1"], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+
+    assert result.stderr == "code 0\n"
+    assert result.stdout.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_a_terminal_that_cannot_show_a_character_shows_the_rest() -> None:
+    result = ran("tree", str(PI), PYTHONIOENCODING="ascii")
+
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "Ringing logbook" in result.stdout
+
+
+@pytest.mark.slow
+def test_help_loads_nothing_that_only_a_command_needs() -> None:
+    probe = """
+import sys
+from click.testing import CliRunner
+from sapwood.cli.main import sapwood
+assert CliRunner().invoke(sapwood, ["--help"]).exit_code == 0
+print([name for name in ("trio", "rich", "yaml", "cattrs", "httpx", "tiktoken") if name in sys.modules])
+"""
+
+    assert subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+@pytest.mark.slow
+def test_the_front_door_does_not_open_the_command_line() -> None:
+    probe = "import sapwood, sys; print([name for name in ('click', 'rich', 'yaml') if name in sys.modules])"
+
+    assert subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_each_command_shows_its_help_with_an_example() -> None:
+    for name in COMMANDS:
+        result = CliRunner().invoke(sapwood, [name, "--help"])
+
+        assert result.exit_code == 0
+        assert "Example:" in result.output
+        assert f"sapwood {name} " in result.output
+        assert "The JSON: {" in result.output
+
+
+def test_it_says_its_version() -> None:
+    result = CliRunner().invoke(sapwood, ["--version"], prog_name="sapwood")
+
+    assert re.fullmatch(r"sapwood \d+\.\d+\.\d+.*\n", result.output)

@@ -1,0 +1,89 @@
+"""`sapwood replay`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from sapwood.cli.main import sapwood
+from tests.sapwood.scenario.stories import TALK, written
+
+DIFFERENT = TALK + "expect: {state: run}\n"
+WRONG = TALK + "expct: {}\n"
+
+
+def replay(*args: object) -> Result:
+    return CliRunner().invoke(sapwood, ["replay", *map(str, args)])
+
+
+def test_a_wrong_scenario_is_one_line_on_the_standard_error(tmp_path: Path) -> None:
+    path = written(tmp_path, WRONG)
+
+    result = replay(path)
+
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == f"sapwood: {path}:6: expct: unknown key 'expct': did you mean 'expect'?\n"
+
+
+@pytest.mark.parametrize("name", ["nowhere.yaml", "."])
+def test_a_missing_file_and_an_empty_folder_are_told(name: str, tmp_path: Path) -> None:
+    result = replay(tmp_path / name)
+
+    assert result.exit_code == 2
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_difference_is_shown_and_is_exit_code_1(tmp_path: Path) -> None:
+    path = written(tmp_path, DIFFERENT)
+
+    result = replay(path)
+
+    assert (result.exit_code, result.stderr) == (1, "")
+    assert result.stdout.endswith(
+        f"1 difference: 14 events, 2 new entries\n{path}:6: state at the end: not as expected\n"
+        '    expected  "run"\n    seen      "idle"\n\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("texts", "code", "sums"),
+    [
+        ([TALK, TALK], 0, "2 as expected, 0 different, 0 not played"),
+        ([DIFFERENT, TALK], 1, "1 as expected, 1 different, 0 not played"),
+        ([WRONG, DIFFERENT, TALK], 2, "1 as expected, 1 different, 1 not played"),
+        ([TALK, WRONG, DIFFERENT], 2, "1 as expected, 1 different, 1 not played"),
+    ],
+)
+def test_of_several_scenarios_all_are_played_and_the_worst_counts(
+    texts: list[str], code: int, sums: str, tmp_path: Path
+) -> None:
+    paths = [written(tmp_path, text, f"{at}.yaml") for at, text in enumerate(texts)]
+
+    for result in (replay(*paths), replay(tmp_path)):
+        assert result.exit_code == code
+        assert result.stdout.endswith(f"{sums}\n")
+        assert result.stdout.count("1. prompt: How are you?") == sum(text != WRONG for text in texts)
+
+
+def test_the_json_is_one_document(tmp_path: Path) -> None:
+    for name, text in (("a.yaml", TALK), ("b.yaml", DIFFERENT), ("c.yaml", WRONG)):
+        written(tmp_path, text, name)
+
+    result = replay(tmp_path, "--json")
+
+    value = json.loads(result.stdout)
+    assert result.exit_code == 2
+    assert [one["ok"] for one in value["scenarios"]] == [True, False]
+    assert value["scenarios"][1]["differences"][0]["expected"] == "run"
+    assert value["errors"] == [result.stderr.removeprefix("sapwood: ").rstrip("\n")]
+
+
+def test_a_timeline_in_a_pipe_is_plain(tmp_path: Path) -> None:
+    result = replay(written(tmp_path, TALK))
+
+    assert result.exit_code == 0
+    assert "\x1b" not in result.stdout
+    assert "   14     0.000  agent_settled\n   -> delivered\n\nas expected: 14 events, 2 new entries\n" in result.stdout

@@ -1,0 +1,76 @@
+"""Where a scenario's session begins."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from sapwood.scenario import ScenarioError, play
+from tests.sapwood.scenario.stories import TALK, written
+
+DATA = Path(__file__).parents[2] / "data"
+
+INLINE = """\
+session:
+  entries:
+    - {type: message, message: {role: user, content: First}}
+    - {type: message, message: {role: assistant, content: Second}}
+expect:
+  entries: [{parentId: e2}, message]
+  projection: [{text: First}, {text: Second}, {text: "How are you?"}, {text: "Fine, thanks."}]
+"""
+
+
+def test_a_file_that_is_no_session_is_a_wrong_scenario(tmp_path: Path) -> None:
+    (tmp_path / "s.jsonl").write_text("hello\n", encoding="utf-8")
+
+    with pytest.raises(ScenarioError, match=r"story.yaml:6: .*not a session") as caught:
+        play(written(tmp_path, TALK + "session: {file: s.jsonl}\n"))
+
+    assert str(tmp_path / "s.jsonl") in str(caught.value), "it names the file, not the copy"
+    assert "sapwood-scenario-" not in str(caught.value)
+
+
+def test_a_session_that_vanished_is_a_wrong_scenario(tmp_path: Path) -> None:
+    from sapwood.scenario import load
+
+    (tmp_path / "s.jsonl").touch()
+    scenario = load(written(tmp_path, TALK + "session: {file: s.jsonl}\n"))
+    (tmp_path / "s.jsonl").unlink()
+
+    with pytest.raises(ScenarioError, match="No such file"):
+        play(scenario)
+
+
+@pytest.mark.parametrize("store", ["", "store: memory\n", "store: jsonl\n"])
+@pytest.mark.parametrize("name", ["v1.jsonl", "v2.jsonl", "pi-all-kinds.jsonl"])
+def test_a_session_from_a_file_is_played_on_a_copy(name: str, store: str, tmp_path: Path) -> None:
+    original = tmp_path / "s.jsonl"
+    shutil.copyfile(DATA / name, original)
+    os.utime(original, (1000, 1000))
+    before = original.read_bytes()
+
+    played = play(written(tmp_path, TALK + store + "session: {file: s.jsonl}\nexpect: {state: idle}\n"))
+
+    assert played.differences == ()
+    assert {entry.timestamp for entry in played.entries} == {"2026-01-01T00:00:00.000Z"}
+    assert len(played.entries) == (3 if name == "v1.jsonl" and "memory" not in store else 2)
+    assert original.read_bytes() == before
+    assert original.stat().st_mtime == 1000
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["s.jsonl", "story.yaml"]
+
+
+@pytest.mark.parametrize("store", ["", "store: memory\n", "store: jsonl\n"])
+def test_a_session_may_begin_with_entries_in_any_store(store: str, tmp_path: Path) -> None:
+    assert play(written(tmp_path, TALK + store + INLINE)).differences == ()
+
+
+@pytest.mark.parametrize("store", ["", "store: memory\n", "store: jsonl\n"])
+def test_a_new_session_is_the_same_in_any_store(store: str, tmp_path: Path) -> None:
+    played, plainly = play(written(tmp_path, TALK + store)), play(written(tmp_path, TALK))
+
+    assert played.entries == plainly.entries
+    assert played.events == plainly.events

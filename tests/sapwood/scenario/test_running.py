@@ -1,0 +1,160 @@
+"""Playing a scenario."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import attrs
+import pytest
+import trio
+import trio.testing
+
+from sapwood.actors.kernel import Receipt
+from sapwood.actors.kernel.testing import CrashAt, DropAll, Recording
+from sapwood.events.runtime import AgentSettled, Diagnostic, TurnEnd, name_of
+from sapwood.scenario import load, play, run
+from sapwood.scenario.language import STEP_LIMIT
+from sapwood.scenario.matching import Mismatch
+from tests.sapwood.scenario.stories import TALK, written
+
+SHIPPED = sorted((Path(__file__).parents[3] / "scenarios").rglob("*.yaml"))
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
+def test_a_scenario_that_ships_plays_as_it_expects(path: Path) -> None:
+    assert play(path).differences == ()
+
+
+def test_there_are_scenarios_that_ship() -> None:
+    assert {"first_talk.yaml", "resume_pi_session.yaml"} <= {path.name for path in SHIPPED}
+
+
+def test_a_script_that_has_run_out_is_a_failed_answer(tmp_path: Path) -> None:
+    played = play(written(tmp_path, TALK + "  - prompt: And now?\n"))
+
+    assert [step.outcome for step in played.steps] == ["delivered", "delivered"]
+    assert [item.unsent for item in played.projection] == [None, None, None, "failed"]
+
+
+def test_a_session_that_goes_down_is_a_difference(tmp_path: Path) -> None:
+    class CrashLog:
+        async def receipt(self, receipt: Receipt) -> str:
+            if receipt.actor == "session_log":
+                raise RuntimeError("down")
+            return "handle"
+
+        async def operation(self, actor: str, operation: str, phase: str) -> None: ...
+
+    played = play(written(tmp_path, TALK + "expect: {state: idle}\n"), tap=CrashLog())  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+    assert played.differences
+    assert played.entries == ()
+    assert played.differences[0].difference.fields[0].expected == "delivered"
+
+
+def test_a_crash_through_the_tap_is_played_and_told(tmp_path: Path) -> None:
+    path = written(tmp_path, TALK)
+    recording = Recording()
+    play(path, tap=recording)
+    receipts = [passed for passed in recording.passed if isinstance(passed, Receipt)]
+    assert {receipt.actor for receipt in receipts} >= {"agent", "model", "session_log"}
+
+    played = play(path, tap=CrashAt("projection", 1))
+
+    assert [step.outcome for step in played.steps] == ["delivered"]
+
+
+def test_a_drop_through_the_tap_changes_what_is_seen(tmp_path: Path) -> None:
+    played = play(written(tmp_path, TALK), tap=DropAll((AgentSettled, TurnEnd)))
+
+    assert played.steps[0].outcome == "delivered"
+
+
+def test_a_step_that_never_ends_is_given_up_after_a_virtual_day(tmp_path: Path) -> None:
+    started = time.monotonic()
+
+    played = play(written(tmp_path, TALK.replace("text:", f"wait: {2 * STEP_LIMIT}, text:")))
+
+    assert time.monotonic() - started < 5
+    assert played.steps[0].outcome is None
+    (finding,) = played.differences
+    assert (finding.what, finding.line) == ("outcome of step 1", 5)
+    assert finding.difference.fields == (
+        Mismatch((), "delivered", "none (it did not settle in 86,400 virtual seconds)"),
+    )
+
+
+def test_a_prompt_that_is_refused_is_an_outcome(tmp_path: Path) -> None:
+    waiting = TALK.replace("text:", f"wait: {2 * STEP_LIMIT}, text:") + "  - {prompt: again, outcome: refused}\n"
+
+    played = play(written(tmp_path, waiting))
+
+    assert [step.outcome for step in played.steps] == [None, "refused"]
+    assert "steer()" in played.steps[1].why
+    assert [finding.what for finding in played.differences] == ["outcome of step 1"]
+
+
+def test_events_are_fed_to_observers_with_no_model_at_all(tmp_path: Path) -> None:
+    played = play(
+        written(
+            tmp_path,
+            """\
+            title: Only news
+            steps:
+              - events:
+                  - {type: agent_start}
+                  - {type: diagnostic, code: odd, message: look here}
+                  - {type: agent_settled, aborted: true}
+                expect:
+                  events: [agent_start, {type: diagnostic, code: odd}, {type: agent_settled, aborted: true}]
+            expect: {entries: [], projection: [], state: idle}
+            """,
+        )
+    )
+
+    assert played.differences == ()
+    assert Diagnostic(code="odd", message="look here") in played.events
+
+
+def test_time_passes_only_in_the_story(tmp_path: Path) -> None:
+    started = time.monotonic()
+
+    played = play(written(tmp_path, TALK + "  - pass: 1000000\n  - pass: 0\n  - events: [{type: agent_start}]\n"))
+
+    assert time.monotonic() - started < 5
+    assert [step.at for step in played.steps] == [0, 0, 1_000_000, 1_000_000]
+    assert played.steps[-1].events[0].at == 1_000_000
+
+
+def test_the_same_scenario_is_the_same_every_time_and_another_seed_gives_other_ids(tmp_path: Path) -> None:
+    path = written(tmp_path, TALK)
+
+    once, again, other = play(path), play(path), play(path, seed=1)
+
+    assert attrs.evolve(once, scenario=again.scenario) == again
+    assert [entry.id for entry in other.entries] != [entry.id for entry in once.entries]
+    assert [name_of(event) for event in other.events] == [name_of(event) for event in once.events]
+
+
+async def test_a_scenario_may_be_played_within_trio(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
+    played = await run(load(written(tmp_path, TALK)))
+
+    assert played.differences == ()
+    assert len(played.entries) == 2
+
+
+def test_the_model_of_the_story_is_answered_by_the_script_whatever_its_provider(tmp_path: Path) -> None:
+    played = play(written(tmp_path, TALK + "model: {provider: elsewhere, id: big, contextWindow: 10}\n"))
+
+    assert [item.unsent for item in played.projection] == [None, None]
+    assert played.end.usage.endswith("/10")
+
+
+def test_the_names_in_the_shop_window_are_there() -> None:
+    import sapwood.scenario
+
+    for name in sapwood.scenario.__all__:
+        assert getattr(sapwood.scenario, name).__module__.startswith("sapwood.scenario.")
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = sapwood.scenario.nothing

@@ -1,0 +1,129 @@
+"""How a playing looks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sapwood.scenario import play
+from sapwood.scenario.timeline import SHOWN_FINDINGS, timeline, to_json
+from sapwood.scenario.wording import plain
+from tests.sapwood.scenario.stories import TALK, written
+
+
+def shown(folder: Path, text: str) -> list[str]:
+    return [plain(line).replace(str(folder) + "/", "") for line in timeline(play(written(folder, text)))]
+
+
+def test_differences_are_shown_with_line_expected_and_seen(tmp_path: Path) -> None:
+    lines = shown(
+        tmp_path,
+        TALK
+        + """\
+    expect:
+      events:
+        - agent_start
+        - ...
+        - {type: turn_end, message: {stopReason: length}}
+        - tool_abandoned
+        - ...
+        - message_end
+        - agent_settled
+expect: {usage: 5%/1}
+""",
+    )
+
+    assert lines[-11:] == [
+        "4 differences: 14 events, 2 new entries",
+        "story.yaml:10: events of step 1: not as expected (the 12th seen)",
+        '    expected  message.stopReason: "length"',
+        '    seen      message.stopReason: "stop"',
+        "story.yaml:11: events of step 1: expected, but not seen",
+        '    expected  {"type": "tool_abandoned"}',
+        "story.yaml:13: events of step 1: expected, but not seen",
+        '    expected  {"type": "message_end"}',
+        "story.yaml:15: usage at the end: not as expected",
+        '    expected  "5%/1"',
+        '    seen      "0.0%/128000"',
+    ]
+
+
+def test_what_was_seen_and_not_expected_is_shown_whole(tmp_path: Path) -> None:
+    lines = shown(tmp_path, TALK + "    expect: {events: [..., agent_end]}\n")
+
+    assert lines[-3:] == [
+        "1 difference: 14 events, 2 new entries",
+        "story.yaml:6: events of step 1: seen, but not expected (the 14th seen)",
+        '    seen      {"type": "agent_settled", "aborted": false}',
+    ]
+
+
+def test_a_field_that_is_not_there_is_shown_as_nothing_and_many_differences_are_cut(tmp_path: Path) -> None:
+    many = "".join("    - {role: user, text: x}\n" for _ in range(30))
+    lines = shown(tmp_path, TALK + "expect:\n  entries: [{type: message, nope: 1}, message]\n  projection:\n" + many)
+
+    assert "    expected  nope: 1" in lines
+    assert "    seen      nope: (nothing)" in lines
+    assert lines[-1] == f"and {32 - SHOWN_FINDINGS} more"
+
+
+def test_a_refusal_is_shown_with_its_words(tmp_path: Path) -> None:
+    waiting = TALK.replace("text:", "wait: 100000, text:") + "  - {prompt: again, outcome: refused}\n"
+
+    lines = shown(tmp_path, waiting)
+
+    assert "   -> no outcome: it did not settle in 86,400 virtual seconds" in lines
+    assert any(line.startswith("   -> refused: ") for line in lines)
+
+
+def test_a_timeline_is_steps_with_numbered_events_and_virtual_times(tmp_path: Path) -> None:
+    story = (
+        "about: It talks.\n"
+        + TALK.replace("text:", "wait: 1.5, text:")
+        + "  - pass: 60\n  - events: [{type: agent_start}]\n"
+    )
+
+    assert shown(tmp_path, story) == [
+        "story.yaml: A talk",
+        "It talks.",
+        "",
+        "1. prompt: How are you?",
+        "    1     0.000  agent_start",
+        "    2     0.000  turn_start             turnIndex: 0",
+        "    3     0.000  message_start          user: How are you?",
+        "    4     0.000  entry_appended         8206e7e3 user",
+        "    5     0.000  message_end            user: How are you?",
+        "    6     0.000  message_start          assistant",
+        "    7     1.500  message_update         text_start",
+        "    8     1.500  message_update         text_delta: Fine, thanks.",
+        "    9     1.500  message_update         text_end: Fine, thanks.",
+        "   10     1.500  entry_appended         5594aa6b assistant",
+        "   11     1.500  message_end            assistant: Fine, thanks.",
+        "   12     1.500  turn_end               stop, 0 in, 0 out",
+        "   13     1.500  agent_end              2 messages",
+        "   14     1.500  agent_settled",
+        "   -> delivered",
+        "",
+        "2. 60 s pass",
+        "",
+        "3. 1 literal event",
+        "   15    61.500  agent_start",
+        "",
+        "as expected: 15 events, 2 new entries",
+    ]
+
+
+@pytest.mark.parametrize(("expect", "ok"), [("", True), ("expect: {entries: [], state: run}\n", False)])
+def test_the_json_of_a_playing_is_plain_values(expect: str, ok: bool, tmp_path: Path) -> None:
+    value = json.loads(json.dumps(to_json(play(written(tmp_path, TALK + expect)))))
+
+    assert list(value) == ["path", "title", "ok", "steps", "differences"]
+    assert value["ok"] == ok == (value["differences"] == [])
+    (step,) = value["steps"]
+    assert list(step) == ["step", "at", "outcome", "why", "events"]
+    assert (step["outcome"], step["why"]) == ("delivered", None)
+    assert step["events"][0] == {"n": 1, "at": 0.0, "event": {"type": "agent_start"}}
+    for difference in value["differences"]:
+        assert list(difference) == ["path", "line", "what", "kind", "expected", "seen"]
