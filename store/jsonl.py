@@ -1,7 +1,7 @@
 """One session, one append-only file in Pi's format: the embedded default.
 
 1. Opening and reading write nothing; a new session's file appears with its first entries (S4).
-2. An append is one write behind the old content, or nothing: what a failed write left is cut off again (S3).
+2. An append is behind the old content, or nowhere; `growing` sees to that.
 3. A line that is no entry stays where it is and is remembered in `unread`.
 4. A version 1 file is never written: its first append goes to a version 3 session beside it (S3).
 """
@@ -11,23 +11,27 @@ from __future__ import annotations
 import errno
 import gc
 import os
-from array import array
 from collections.abc import Callable, Container, Sequence
-from contextlib import suppress
+from typing import Final
 
 import attrs
 import msgspec
 
-from sapwood.events.codec import decode_envelope, encode_entry, encode_header
+from sapwood.events.codec import Envelope, encode_entry, encode_header
 from sapwood.events.entries import FORK_MARKER, SESSION_VERSION, Custom, Header
 from sapwood.events.errors import CannotOpen, CannotWrite, NewerVersion, NotAnEntry, NotASession, StoreClosed
 from sapwood.events.ids import EntryId
+from sapwood.store.admitting import admit
 from sapwood.store.disk import Disk
+from sapwood.store.growing import GrowingFile
 from sapwood.store.scan import Scanned, Unread, scan
 from sapwood.store.tree import Tree
 from sapwood.store.upcast import from_version_1, from_version_2
 
 NewId = Callable[[Container[str]], EntryId]
+
+MOST_COPIES: Final = 1000
+"""Version 3 sessions beside one version 1 file: each is an append that somebody made without seeing the ones before."""
 
 
 @attrs.frozen(kw_only=True)
@@ -50,13 +54,13 @@ def open_jsonl(
     """Open a session's file; a missing or an empty one is a new session, which is written with its first append.
 
     Args:
-        path: the file.
+        path: the file. A relative one is taken from the present folder, for as long as the store is open.
         disk: the system calls.
         new: makes the header of a session that begins now.
         new_id: makes an entry's id that is not among those given.
         now: the time as entries bear it.
 
-    Raises `NotASession` (no header; the file is untouched) and `CannotOpen`.
+    Raises `NotASession` (no header; the file is untouched) and `CannotOpen`, for a folder, a pipe or a device too.
     """
     return JsonlStore(os.fspath(path), disk, Makers(header=new, entry_id=new_id, now=now))
 
@@ -65,31 +69,30 @@ class JsonlStore:
     """An open session file. Made by `open_jsonl`."""
 
     def __init__(self, path: str, disk: Disk, makers: Makers) -> None:
-        self._path = path
         self._disk = disk
         self._makers = makers
-        self._reading: int | None = None
-        self._writing: int | None = None
         self._closed = False
-        self._empty_file = False
-        data = self._open()
-        scanned = self._scan(data) if data else None
-        self._header = makers.header() if scanned is None else scanned.header
-        self._version = SESSION_VERSION if scanned is None else scanned.header.version
-        self._tree = Tree() if scanned is None else scanned.tree
-        self._offsets = array("Q") if scanned is None else scanned.offsets
-        self._lengths = array("Q") if scanned is None else scanned.lengths
-        self._torn = bool(data) and not data.endswith(b"\n")
-        self.unread: tuple[Unread, ...] = () if scanned is None else scanned.unread
-        """What is in the file and is no entry, in order."""
+        self._path = path
+        self._file = GrowingFile(path, disk)
+        try:
+            data = self._open(path)
+            self._held = _indexed(data) if data else Scanned(makers.header())
+        except NotAnEntry as error:
+            self.close()
+            raise NotASession(path) from error
+        except BaseException:
+            self.close()
+            raise
+        self._headless = not data
+        """Whether the header is still to be written."""
 
     @property
     def header(self) -> Header:
-        return self._header
+        return self._held.header
 
     @property
     def tree(self) -> Tree:
-        return self._tree
+        return self._held.tree
 
     @property
     def where(self) -> str:
@@ -97,187 +100,138 @@ class JsonlStore:
 
     @property
     def read_only(self) -> bool:
-        return self._version > SESSION_VERSION
+        return self.header.version > SESSION_VERSION
+
+    @property
+    def unread(self) -> Sequence[Unread]:
+        """What was in the file when it was opened and is no entry, in order."""
+        return self._held.unread
 
     def line(self, index: int) -> bytes:
-        if self._closed or self._reading is None:
-            raise StoreClosed(self._path)
+        if self._closed:
+            raise StoreClosed(self.where)
         try:
-            line = self._disk.read(self._reading, self._offsets[index], self._lengths[index])
+            return self._line(index)
         except OSError as error:
-            raise CannotOpen(self._path, error) from error
-        if self._version == 1:
-            parent = None if index == 0 else self._tree.id(index - 1)
-            return from_version_1(line, self._tree.id(index), parent, self._id_of_line)
-        return from_version_2(line) if self._version == 2 else line
+            raise CannotOpen(self.where, error) from error
 
     def append(self, lines: Sequence[bytes]) -> None:
         if self._closed:
-            raise StoreClosed(self._path)
+            raise StoreClosed(self.where)
         if self.read_only:
-            raise NewerVersion(self._path, self._version, SESSION_VERSION)
+            raise NewerVersion(self.where, self.header.version, SESSION_VERSION)
+        envelopes = admit(lines, self.tree)
         if not lines:
             return
-        envelopes = [decode_envelope(line) for line in lines]
-        fresh: set[str] = set()
-        for line, envelope in zip(lines, envelopes, strict=True):
-            if envelope.id in self._tree or envelope.id in fresh:
-                raise NotAnEntry(f"the id {envelope.id} is taken", line)
-            fresh.add(envelope.id)
-        if self._version == 1:
-            self._leave_version_1(lines)
-            return
-        if self._reading is None:
-            self._begin(lines)
-        else:
-            self._add(lines)
-        for envelope in envelopes:
-            self._tree.grow(envelope.type, envelope.id, envelope.parentId)
+        try:
+            if self.header.version < 2:
+                self._leave_version_1(lines, envelopes)
+            else:
+                self._add(lines, envelopes)
+        except OSError as error:
+            raise CannotWrite(self.where, error) from error
 
     def close(self) -> None:
         self._closed = True
-        for descriptor in (self._reading, self._writing):
-            if descriptor is not None:
-                with suppress(OSError):  # there is nothing left to lose: every append was one finished write
-                    self._disk.close(descriptor)
-        self._reading = self._writing = None
+        self._file.close()
 
-    def _open(self) -> bytes:
+    def _open(self, path: str) -> bytes:
         try:
-            self._reading = self._disk.open_read(self._path)
-        except FileNotFoundError:
-            return b""
+            self._file = GrowingFile(_rooted(path), self._disk)
+            return self._file.open()
         except OSError as error:
-            raise CannotOpen(self._path, error) from error
-        try:
-            data = self._disk.read(self._reading, 0, self._disk.status(self._reading).size)
-        except OSError as error:
-            self.close()
-            raise CannotOpen(self._path, error) from error
-        self._empty_file = not data
-        return data
+            raise CannotOpen(path, error) from error
+        except ValueError as error:  # a NUL in the path, or what the file system's encoding has not
+            raise CannotOpen(path, OSError(errno.EINVAL, str(error))) from error
 
-    def _scan(self, data: bytes) -> Scanned:
-        collecting = gc.isenabled()
-        gc.disable()  # an opening makes many small objects and no garbage: 100,000 lines open in half of the time
-        try:
-            return scan(data)
-        except NotAnEntry as error:
-            self.close()
-            raise NotASession(self._path) from error
-        finally:
-            if collecting:
-                gc.enable()
+    def _line(self, index: int) -> bytes:
+        held = self._held
+        line = self._file.read(held.offsets[index], held.lengths[index])
+        if held.header.version < 2:
+            parent = None if index == 0 else held.tree.id(index - 1)
+            return from_version_1(line, held.tree.id(index), parent, self._id_of_line)
+        return from_version_2(line) if held.header.version == 2 else line
 
-    def _begin(self, lines: Sequence[bytes]) -> None:
-        """The first append of a new session makes the file."""
-        folder = os.path.dirname(os.path.abspath(self._path))  # noqa: PTH100, PTH120 - the port speaks in text paths
-        try:
-            self._disk.make_folder(folder)
-        except OSError as error:
-            raise CannotWrite(self._path, error) from error
-        self._reading, self._writing = self._make_file(self._path, [encode_header(self._header), *lines])
-        self._place(lines, len(encode_header(self._header)) + 1)
+    def _add(self, lines: Sequence[bytes], envelopes: Sequence[Envelope]) -> None:
+        head = encode_header(self.header) + b"\n" if self._headless else b""
+        start = self._file.append(head + _joined(lines))
+        self._headless = False
+        self._held.placed(map(len, lines), start + len(head))
+        self.tree.extend(envelopes)
 
-    def _add(self, lines: Sequence[bytes]) -> None:
-        """Append to a file that is there."""
-        try:
-            if self._writing is None:
-                self._writing = self._disk.open_append(self._path)
-            start = self._disk.status(self._writing).size
-            prefix = b"\n" if self._torn else b""
-            if self._empty_file:
-                prefix = encode_header(self._header) + b"\n"
-            self._write(self._writing, prefix + _joined(lines), start)
-        except OSError as error:
-            raise CannotWrite(self._path, error) from error
-        self._torn = self._empty_file = False
-        self._place(lines, start + len(prefix))
-
-    def _write(self, descriptor: int, data: bytes, start: int) -> None:
-        """All of `data`, or nothing: a short write is cut off again."""
-        written = 0
-        try:
-            written = self._disk.write(descriptor, data)
-            if written < len(data):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # noqa: TRY301 - a short write is that error, late
-        except OSError:
-            if written:
-                self._disk.truncate(descriptor, start)
-            raise
-
-    def _make_file(self, path: str, lines: Sequence[bytes]) -> tuple[int, int]:
-        """A new file with these lines: its descriptors for reading and for writing. Or no file, and `CannotWrite`."""
-        writing: int | None = None
-        try:
-            writing = self._disk.create(path)
-            self._write(writing, _joined(lines), 0)
-            return self._disk.open_read(path), writing
-        except OSError as error:
-            if writing is not None:
-                with suppress(OSError):  # the error that is told is the one that came first
-                    self._disk.close(writing)
-                    self._disk.unlink(path)
-            raise CannotWrite(path, error) from error
-
-    def _place(self, lines: Sequence[bytes], offset: int) -> None:
-        """Remember where lines stand that were just written from `offset` on."""
-        for line in lines:
-            self._offsets.append(offset)
-            self._lengths.append(len(line))
-            offset += len(line) + 1
-
-    def _leave_version_1(self, lines: Sequence[bytes]) -> None:
+    def _leave_version_1(self, lines: Sequence[bytes], envelopes: Sequence[Envelope]) -> None:
         """Copy the whole tree to a version 3 session beside the file, append there, and go on there."""
-        raised = [self.line(index) for index in range(len(self._tree))]
-        old = os.path.abspath(self._path)  # noqa: PTH100 - as above
-        header = msgspec.structs.replace(self._makers.header(), cwd=self._header.cwd, parent_session=old)
-        marker = encode_entry(self._fork_marker(lines[-1], old))
-        path, reading, writing = self._make_beside([encode_header(header), *raised, *lines, marker])
-        self.close()
-        self._closed = False
-        self._path, self._reading, self._writing = path, reading, writing
-        self._header, self._version, self._torn, self.unread = header, SESSION_VERSION, False, ()
-        self._offsets, self._lengths = array("Q"), array("Q")
-        self._place([*raised, *lines, marker], len(encode_header(header)) + 1)
-        for envelope in map(decode_envelope, (*lines, marker)):
-            self._tree.grow(envelope.type, envelope.id, envelope.parentId)
+        old, old_path = self.header, _as_text(self._file.path)
+        # what another writer put into the header is as good as it was
+        header = msgspec.structs.replace(self._makers.header(), cwd=old.cwd, parent_session=old_path, extra=old.extra)
+        marker = self._fork_marker(envelopes, old_path)
+        everything = [*map(self._line, range(len(self.tree))), *lines, encode_entry(marker)]
+        head = encode_header(header) + b"\n"
+        path, file, start = self._beside(head + _joined(everything))
+        self._file.close()
+        self._path, self._file = path, file
+        self._held = Scanned(header, self.tree)
+        self._held.placed(map(len, everything), start + len(head))
+        self.tree.extend([*envelopes, Envelope("custom", marker.id, marker.parent_id)])
 
-    def _fork_marker(self, last_line: bytes, old_path: str) -> Custom:
-        last = decode_envelope(last_line).id
+    def _fork_marker(self, envelopes: Sequence[Envelope], old_path: str) -> Custom:
         return Custom(
-            id=self._makers.entry_id(_Taken(self._tree, last)),
-            parent_id=last,
+            id=self._makers.entry_id(_Taken(self.tree.ids, {envelope.id for envelope in envelopes})),
+            parent_id=envelopes[-1].id,
             timestamp=self._makers.now(),
             custom_type=FORK_MARKER,
-            data={"parentId": self._header.id, "parentPath": old_path, "entries": len(self._tree)},
+            data={"parentId": self.header.id, "parentPath": old_path, "entries": len(self.tree)},
         )
 
-    def _make_beside(self, lines: Sequence[bytes]) -> tuple[str, int, int]:
-        stem = self._path.removesuffix(".jsonl")
-        for n in range(1, 1000):
-            path = f"{stem}.v3.jsonl" if n == 1 else f"{stem}.v3-{n}.jsonl"
+    def _beside(self, data: bytes) -> tuple[str, GrowingFile, int]:
+        """A new file with these lines, and where they begin in it."""
+        for n in range(1, MOST_COPIES):
+            suffix = ".v3.jsonl" if n == 1 else f".v3-{n}.jsonl"
+            path = self._path.removesuffix(".jsonl") + suffix
+            file = GrowingFile(self._file.path.removesuffix(".jsonl") + suffix, self._disk)
             try:
-                return path, *self._make_file(path, lines)
-            except CannotWrite as error:
-                if error.errno != errno.EEXIST:
-                    raise
-        raise CannotWrite(self._path, OSError(errno.EEXIST, "a thousand version 3 copies stand beside it"))
+                return path, file, file.append(data)
+            except FileExistsError:
+                continue
+            except OSError as error:
+                file.close()
+                raise CannotWrite(path, error) from error
+        raise FileExistsError(errno.EEXIST, "a thousand version 3 copies stand beside it")
 
     def _id_of_line(self, place: int) -> EntryId | None:
         """The entry on the nth line of a version 1 file; its header is line 0."""
-        return self._tree.id(place - 1) if 0 < place <= len(self._tree) else None
+        return self.tree.id(place - 1) if 0 < place <= len(self.tree) else None
 
 
 @attrs.frozen
 class _Taken(Container[str]):
-    """The ids of a tree and one more."""
+    """The ids of a tree and some more."""
 
-    tree: Tree
-    another: str
+    held: Container[str]
+    fresh: Container[str]
 
     def __contains__(self, entry_id: object) -> bool:
-        return entry_id == self.another or entry_id in self.tree
+        return isinstance(entry_id, str) and (entry_id in self.fresh or entry_id in self.held)
+
+
+def _indexed(data: bytes) -> Scanned:
+    collecting = gc.isenabled()
+    gc.disable()  # an opening makes many small objects and no garbage: 100,000 lines open in half of the time
+    try:
+        return scan(data)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _rooted(path: str) -> str:
+    """From the root of the file system, and otherwise as it was said: where `a/../b` leads, only the system knows."""
+    return path if os.path.isabs(path) else os.path.join(os.getcwd(), path)  # noqa: PTH109, PTH117, PTH118 - text paths
+
+
+def _as_text(path: str) -> str:
+    """A path as JSON can hold it."""
+    return os.fsencode(path).decode("utf-8", "replace")
 
 
 def _joined(lines: Sequence[bytes]) -> bytes:

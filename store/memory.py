@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from sapwood.events.codec import decode_envelope
-from sapwood.events.entries import Header
-from sapwood.events.errors import NotAnEntry, StoreClosed
+from sapwood.events.entries import SESSION_VERSION, Header
+from sapwood.events.errors import NewerVersion, StoreClosed
+from sapwood.store.admitting import admit
 from sapwood.store.tree import Tree
 
 WHERE: Final = ":memory:"
 
 
 class MemoryStore:
-    """One session's lines in memory."""
+    """One session's lines in memory. `NotAnEntry` if one of those that it begins with is none."""
 
     def __init__(self, header: Header, lines: Iterable[bytes] = ()) -> None:
         self._header = header
         self._tree = Tree()
         self._lines: list[bytes] = []
         self._closed = False
-        self.append(list(lines))
+        self._take(list(lines))
 
     @property
     def header(self) -> Header:
@@ -37,7 +37,7 @@ class MemoryStore:
 
     @property
     def read_only(self) -> bool:
-        return False
+        return self._header.version > SESSION_VERSION
 
     def line(self, index: int) -> bytes:
         if self._closed:
@@ -47,14 +47,14 @@ class MemoryStore:
     def append(self, lines: Sequence[bytes]) -> None:
         if self._closed:
             raise StoreClosed(WHERE)
-        envelopes = [decode_envelope(line) for line in lines]
-        ids = [envelope.id for envelope in envelopes]
-        for line, envelope in zip(lines, envelopes, strict=True):
-            if envelope.id in self._tree or ids.count(envelope.id) > 1:
-                raise NotAnEntry(f"the id {envelope.id} is taken", line)
-        for line, envelope in zip(lines, envelopes, strict=True):
-            self._tree.grow(envelope.type, envelope.id, envelope.parentId)
-            self._lines.append(line)
+        if self.read_only:
+            raise NewerVersion(WHERE, self._header.version, SESSION_VERSION)
+        self._take(lines)
 
     def close(self) -> None:
         self._closed = True
+
+    def _take(self, lines: Sequence[bytes]) -> None:
+        envelopes = admit(lines, self._tree)
+        self._lines.extend(map(bytes, lines))
+        self._tree.extend(envelopes)

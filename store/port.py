@@ -1,8 +1,9 @@
-"""What a store is: one session's lines, and the index over them.
+"""What a store is: one session's lines, and the index over them. `testing.check_store` holds a store to it.
 
-1. What `append` has returned for is in the store, in order, and is never changed or removed (S3, S5).
+1. What `append` has returned for is in the store, in order, byte for byte, and is never changed or removed (S3, S5).
 2. `append` is one write: all of its lines or none. When it raises, neither the store nor its tree has changed.
 3. Opening, reading and closing write nothing (S4).
+4. What is opened again is what was closed: the same header, tree and lines.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Store(Protocol):
 
     @property
     def where(self) -> str:
-        """The file's path, or `:memory:`. An append to a version 1 file changes it (S3)."""
+        """The file's path, as it was given, or `:memory:`. An append to a version 1 file changes it (S3)."""
         ...
 
     @property
@@ -38,17 +39,22 @@ class Store(Protocol):
         ...
 
     def line(self, index: int) -> bytes:
-        """The entry at `index` (counted as the tree counts), without its newline; raised to version 3, the same bytes each time."""
+        """The entry at `index` (counted as the tree counts), without its newline; raised to version 3, the same bytes each time.
+
+        Raises `IndexError` where the tree has none, `StoreClosed`, and `CannotOpen` if the disk cannot give it, or no longer has it.
+        """
         ...
 
     def append(self, lines: Sequence[bytes]) -> None:
         """Add encoded entries, each without a newline. They are with the kernel when it returns (durability `os`, S5).
 
+        A parent that is nowhere is taken as it stands: the tree holds the entry detached, here and after reopening.
         A store may add bookkeeping of its own behind them (a fork's marker); whoever follows reads the tree on from where it was.
-        Raises `StoreClosed`, `NewerVersion`, `CannotWrite`, `NotAnEntry` (a line without an envelope: the caller's fault).
+        Raises `StoreClosed`, `NewerVersion`, `CannotWrite`, and `NotAnEntry` for what no reader would find again: a line without an
+        envelope, with a line break in it, a header, an id that is taken (the caller's fault).
         """
         ...
 
     def close(self) -> None:
-        """Let the store go. Twice does nothing."""
+        """Let the store go: header, tree and `where` stay. Twice does nothing."""
         ...

@@ -2,24 +2,28 @@
 
 1. One pass that decodes only what the tree needs; payloads stay in the file (S16).
 2. Lines end at LF alone; a CR before it, blank lines and a byte order mark are passed over.
-3. A line that is no entry is `Unread`, with its place and the reason; reading goes on behind it.
+3. The first line that is a header is the header, wherever it stands (S7).
+4. A line that is no entry is `Unread`, with its place and the reason; reading goes on behind it.
 """
 
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterable
 from typing import Final, Literal
 
 import attrs
 import msgspec
+from msgspec import UNSET, Raw, UnsetType
 
-from sapwood.events.codec import Envelope, decode_header
+from sapwood.events.codec import Envelope, decode_envelope, decode_header
 from sapwood.events.entries import Header
 from sapwood.events.errors import NotAnEntry
 from sapwood.store.tree import Tree
-from sapwood.store.upcast import made_up_id
+from sapwood.store.upcast import from_version_1, made_up_ids
 
 BOM: Final = b"\xef\xbb\xbf"
+_CLOSING: Final = ord("}")
 
 Why = Literal["not an entry", "duplicate id", "second header"]
 
@@ -38,91 +42,130 @@ class Scanned:
     """What a file holds."""
 
     header: Header
-    tree: Tree
-    offsets: array[int]
+    tree: Tree = attrs.field(factory=Tree)
+    offsets: array[int] = attrs.field(factory=lambda: array("Q"))
     """Where each entry's line begins, in bytes."""
-    lengths: array[int]
-    unread: tuple[Unread, ...]
+    lengths: array[int] = attrs.field(factory=lambda: array("Q"))
+    """Without the line's end."""
+    unread: tuple[Unread, ...] = ()
+
+    def placed(self, lengths: Iterable[int], offset: int) -> None:
+        """More lines, that were written from `offset` on, each with its LF."""
+        for length in lengths:
+            self.offsets.append(offset)
+            self.lengths.append(length)
+            offset += length + 1
 
 
-class _TypeOnly(msgspec.Struct, frozen=True, gc=False):
+class _Old(msgspec.Struct, frozen=True, gc=False):
+    """What is asked of a version 1 line. An id of its own is not the entry's, and may be anything."""
+
     type: str
+    timestamp: str = ""
+    id: Raw | UnsetType = UNSET
+    parentId: Raw | UnsetType = UNSET  # noqa: N815 - the wire's spelling
 
 
-_envelope: Final = msgspec.json.Decoder(Envelope)
-_type_only: Final = msgspec.json.Decoder(_TypeOnly)
+_envelopes: Final = msgspec.json.Decoder(Envelope)
+_old: Final = msgspec.json.Decoder(_Old)
+_UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, NotAnEntry)
 
 
 def scan(data: bytes) -> Scanned:
-    """Index a session's bytes. `NotAnEntry` if the first line that is not blank is no header."""
-    at = len(BOM) if data.startswith(BOM) else 0
-    header: Header | None = None
-    while header is None:
-        end = _end(data, at)
-        line = data[at:end].strip()
-        if line or end >= len(data):
-            header = decode_header(line)
-        at = end + 1
-    return _Scan(header).run(data, at)
+    """Index a session's bytes. `NotAnEntry` if no line of them is a header."""
+    header, start, end = _find_header(data)
+    scanning = _Scan(header)
+    scanning.run(data, len(BOM) if data.startswith(BOM) else 0, start)
+    scanning.run(data, end + 1, len(data))
+    return scanning.result(header)
+
+
+def _find_header(data: bytes) -> tuple[Header, int, int]:
+    """The header, and where its line begins and ends."""
+    at = data.find(b'"session"')
+    while at >= 0:
+        start, end = data.rfind(b"\n", 0, at) + 1, _end_of_line(data, at)
+        try:
+            return decode_header(data[start:end].removeprefix(BOM)), start, end
+        except NotAnEntry:
+            at = data.find(b'"session"', end)
+    raise NotAnEntry("no line of it is a session header", data[:80])
 
 
 class _Scan:
     def __init__(self, header: Header) -> None:
-        self._header = header
-        self._tree = Tree()
+        self._raising = header.version < 2
+        self._id = made_up_ids(header.id)
+        self._envelopes: list[Envelope] = []
         self._offsets, self._lengths = array("Q"), array("Q")
         self._unread: list[Unread] = []
 
-    def run(self, data: bytes, at: int) -> Scanned:
-        take = self._take_version_1 if self._header.version == 1 else self._take
-        size = len(data)
-        while at < size:
-            end = _end(data, at)
+    def run(self, data: bytes, at: int, stop: int) -> None:
+        """Take in the lines from `at` on that begin before `stop`."""
+        read = self._read_version_1 if self._raising else _envelopes.decode
+        find, add, offset, length = data.find, self._envelopes.append, self._offsets.append, self._lengths.append
+        while at < stop:
+            end = find(b"\n", at)
+            if end < 0:
+                end = len(data)
             line = data[at:end]
-            length = len(line)
-            if line[-1:] == b"\r":
-                length -= 1
-                line = line[:-1]
-            why = take(line) if line.strip() else None
-            if why == "entry":
-                self._offsets.append(at)
-                self._lengths.append(length)
-            elif why is not None:
-                self._unread.append(Unread(at, length, why))
+            try:
+                envelope = read(line)
+            except _UNREADABLE:
+                self._take_odd(line, at)
+            else:
+                if envelope.type == "session":
+                    self._pass_over(line, at, "second header")
+                else:
+                    add(envelope)
+                    offset(at)
+                    length(end - at if line[-1] == _CLOSING else _length(line))
             at = end + 1
-        return Scanned(self._header, self._tree, self._offsets, self._lengths, tuple(self._unread))
 
-    def _take(self, line: bytes) -> Why | Literal["entry"]:
+    def result(self, header: Header) -> Scanned:
+        tree = Tree()
+        for nth in reversed(tree.extend(self._envelopes)):
+            self._unread.append(Unread(self._offsets.pop(nth), self._lengths.pop(nth), "duplicate id"))
+        unread = sorted(self._unread, key=lambda one: one.offset)
+        return Scanned(header, tree, self._offsets, self._lengths, tuple(unread))
+
+    def _read_version_1(self, line: bytes) -> Envelope:
+        old = _old.decode(line)
+        if old.id is not UNSET or old.parentId is not UNSET:
+            return self._raised(line)
+        place = len(self._envelopes)
+        return Envelope(old.type, self._id(place), self._envelopes[-1].id if place else None)
+
+    def _take_odd(self, line: bytes, at: int) -> None:
+        """Take in a line that the quick way does not read: whoever knows of odd payloads may (S1)."""
         try:
-            envelope = _envelope.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return "second header" if _is_header(line) else "not an entry"
+            envelope = self._raised(line) if self._raising else decode_envelope(line)
+        except NotAnEntry:
+            if line.strip():
+                self._pass_over(line, at, "not an entry")
+            return
         if envelope.type == "session":
-            return "second header"
-        return "entry" if self._tree.grow(envelope.type, envelope.id, envelope.parentId) else "duplicate id"
+            self._pass_over(line, at, "second header")
+            return
+        self._envelopes.append(envelope)
+        self._offsets.append(at)
+        self._lengths.append(_length(line))
 
-    def _take_version_1(self, line: bytes) -> Why | Literal["entry"]:
-        try:
-            kind = _type_only.decode(line).type
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return "not an entry"
-        if kind == "session":
-            return "second header"
-        tree = self._tree
-        place = len(tree)
-        parent = tree.id(place - 1) if place else None
-        tree.grow(kind, made_up_id(self._header.id, place, tree), parent)
-        return "entry"
+    def _pass_over(self, line: bytes, at: int, why: Why) -> None:
+        self._unread.append(Unread(at, _length(line), why))
+
+    def _raised(self, line: bytes) -> Envelope:
+        """The envelope that a version 1 line has once it is raised. `NotAnEntry` if it has none even then."""
+        place = len(self._envelopes)
+        parent_id = self._envelopes[-1].id if place else None
+        return decode_envelope(from_version_1(line, self._id(place), parent_id, lambda _: None))
 
 
-def _end(data: bytes, at: int) -> int:
+def _length(line: bytes) -> int:
+    """Without the CR that some editors write before the LF."""
+    return len(line) - line.endswith(b"\r")
+
+
+def _end_of_line(data: bytes, at: int) -> int:
     end = data.find(b"\n", at)
     return len(data) if end < 0 else end
-
-
-def _is_header(line: bytes) -> bool:
-    try:
-        decode_header(line)
-    except NotAnEntry:
-        return False
-    return True

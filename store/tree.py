@@ -1,11 +1,11 @@
 """The index over a log: ids, kinds, parents, children, leaf, position. No I/O, no clock, no awaits.
 
 1. An entry goes by its place in the log, counted from 0. Places never change; the tree only grows.
-2. Of two entries with one id the first counts. `grow` refuses the second and says so; it has no place.
+2. Of two entries with one id the first counts. `extend` refuses the second and says so; it has no place.
 3. A parent that is missing, or that would close a circle (the entry itself is one), is not followed: the entry is *detached* and stands
    at the top of a tree of its own. So every walk ends, and every entry is below one of `children(None)`.
 4. A parent that comes later in the log adopts its detached children when it comes, unless that closes a circle. How a log is cut into
-   calls of `grow` makes no difference.
+   calls of `extend` makes no difference.
 5. Columns, not an object an entry: what opening does not need (children, kinds by place) is made when it is first asked for.
 """
 
@@ -27,7 +27,7 @@ _NONE: Final = -1
 """In the columns of children: no such child."""
 
 
-class Tree:
+class Tree(Container[str]):
     """What stands where in a log. Only a store makes it grow."""
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class Tree:
     def __len__(self) -> int:
         return len(self._ids)
 
-    def __contains__(self, entry_id: str) -> bool:
+    def __contains__(self, entry_id: object) -> bool:
         return entry_id in self._index
 
     def index(self, entry_id: str) -> int | None:
@@ -84,34 +84,36 @@ class Tree:
         """The last entry (S6)."""
         return len(self._ids) - 1 if self._ids else None
 
-    def position(self, place: int) -> int | None:
+    def position(self, place: int | None) -> int | None:
         """The nearest entry at or above `place` that is not bookkeeping (S6); None if all is bookkeeping up to the top."""
-        at = place
+        return next((at for at in self.upwards(place) if self.kind(at) not in BOOKKEEPING), None)
+
+    def upwards(self, place: int | None) -> Iterator[int]:
+        """`place`, its parent, and so on to the top of its tree. Nothing for None."""
+        at = _NONE if place is None else place
         while at >= 0:
-            if self.kind(at) not in BOOKKEEPING:
-                return at
+            yield at
             at = self._parent[at]
-        return None
 
     def path(self, place: int | None) -> list[int]:
         """From the top of its tree to `place`, both included. Nothing for None."""
-        walked = [] if place is None else list(self._upwards(place))
+        walked = list(self.upwards(place))
         walked.reverse()
         return walked
 
     def is_ancestor(self, above: int, below: int) -> bool:
         """Whether `above` lies on the path to `below`. An entry lies on its own path."""
-        for at in self._upwards(below):
+        for at in self.upwards(below):
             if at == above:
                 return True
             if at < above and not self._forward:
                 return False
         return False
 
-    def common_ancestor(self, one: int, other: int) -> int | None:
-        """The lowest entry that lies on both paths; None if they share none."""
-        walked = set(self._upwards(one))
-        return next((at for at in self._upwards(other) if at in walked), None)
+    def common_ancestor(self, one: int | None, other: int | None) -> int | None:
+        """The deepest entry that lies on both paths; None if they share none."""
+        walked = set(self.upwards(one))
+        return next((at for at in self.upwards(other) if at in walked), None)
 
     def children(self, place: int | None) -> Sequence[int]:
         """In file order. For None the tops: the roots, and the entries that are detached."""
@@ -147,8 +149,13 @@ class Tree:
             below.extend((child, position) for child in self.children(place))
         return tuple(place for place, tip in enumerate(is_tip) if tip)
 
-    def grow(self, envelopes: Iterable[Envelope]) -> list[int]:
-        """Takes entries in at the end, in their order.
+    def grow(self, kind: str, entry_id: EntryId, parent_id: str | None) -> bool:
+        """Take one entry in at the end. False, and nothing changes, if its id is taken."""
+        parent = None if parent_id is None else EntryId(parent_id)
+        return not self.extend([Envelope(type=kind, id=entry_id, parentId=parent)])
+
+    def extend(self, envelopes: Iterable[Envelope]) -> list[int]:
+        """Take entries in at the end, in their order.
 
         Returns which of them (counted from 0) were refused because their id is taken; the rest have the next places.
         """
@@ -168,7 +175,7 @@ class Tree:
                 add_parent(_ROOT)
                 self._tops[place] = None
             else:
-                parent = index[named] if named in index else place
+                parent = index.get(named, place)
                 if parent != place:
                     add_parent(parent)
                 else:
@@ -208,12 +215,6 @@ class Tree:
             place = top[place]
         return place
 
-    def _upwards(self, place: int) -> Iterator[int]:
-        parents = self._parent
-        while place >= 0:
-            yield place
-            place = parents[place]
-
     def _link_children(self) -> None:
         known = len(self._next)
         missing = len(self._ids) - known
@@ -240,4 +241,4 @@ class _Named:
         self._awaited = awaited
 
     def __contains__(self, entry_id: object) -> bool:
-        return entry_id in self._held or entry_id in self._awaited
+        return isinstance(entry_id, str) and (entry_id in self._held or entry_id in self._awaited)

@@ -32,7 +32,7 @@ class Printer:
     def __init__(self) -> None:
         from rich.console import Console  # noqa: PLC0415 - only a command that prints pays for it
 
-        self._console = Console(file=sys.stdout, highlight=False)
+        self._console = Console(file=sys.stdout)
         self._gone = False
 
     def lines(self, lines: Iterable[Line]) -> None:

@@ -84,8 +84,10 @@ SAID: list[tuple[SapwoodError, dict[str, object], str]] = [
     (
         Unencodable("custom", SURROGATE),
         {"what": "custom"},
-        "custom cannot be written as JSON: 'utf-8' codec can't encode character '\\ud800' in position 0: "
-        "surrogates not allowed",
+        (
+            "custom cannot be written as JSON: 'utf-8' codec can't encode character '\\ud800' in position 0: "
+            "surrogates not allowed"
+        ),
     ),
     (ProviderError("overloaded", retryable=True), {"retryable": True}, "overloaded"),
     (ProviderError("no such model"), {"retryable": False}, "no such model"),
@@ -93,8 +95,10 @@ SAID: list[tuple[SapwoodError, dict[str, object], str]] = [
     (
         InvalidSessionId("-a"),
         {"reason": "bad-input", "session_id": "-a"},
-        "Session id must be non-empty, contain only alphanumeric characters, '-', '_', and '.', "
-        "and start and end with an alphanumeric character",
+        (
+            "Session id must be non-empty, contain only alphanumeric characters, '-', '_', and '.', "
+            "and start and end with an alphanumeric character"
+        ),
     ),
     (BadEvent("Object missing required field `aborted`"), {}, "Object missing required field `aborted`"),
 ]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.events.base import Json
+from sapwood.events.base import Json, is_object
 from sapwood.events.entries import EXTRA, Custom, Header, KnownEntry, Label, MessageEntry
 from sapwood.events.messages import Usage
 from sapwood.events.unknown_fields import merge, split
@@ -105,7 +105,7 @@ def test_what_has_another_shape_is_left_for_the_decoder(value: Json, kind: Any) 
 def test_no_overlay_fits_what_is_no_struct(value: Json, overlay: Json) -> None:
     merged = merge(value, overlay, Label)
 
-    if isinstance(value, dict):
+    if is_object(value):
         assert {key: merged[key] for key in value} == value
     else:
         assert merged == value

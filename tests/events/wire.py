@@ -29,10 +29,11 @@ def tag_fields(union: Any) -> set[str | None]:
 
 def kinds(base: type) -> Iterator[type]:
     """Every type of ours below a base that has none below itself; not those that a test made."""
-    below = [cls for cls in base.__subclasses__() if cls.__module__.startswith("sapwood.events.")]
-    for cls in below:
+    below: list[type] = base.__subclasses__()
+    ours = [cls for cls in below if cls.__module__.startswith("sapwood.events.")]
+    for cls in ours:
         yield from kinds(cls)
-    if not below:
+    if not ours:
         yield base
 
 

@@ -1,34 +1,52 @@
-"""Breaking a core turns its own test file red."""
+"""Breaking a core turns its test file red."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
+from tests.house.judging import HUNG, waited
 from tests.house.layout import ROOT, is_pure, name_of, sources
-from tests.house.mutants import mutants
+from tests.house.mutants import Mutant, mutants
 
 A_CORE = 3
 """Mutants a core: enough to see that a test file looks at its source, few enough to run in every full suite."""
+AT_MOST = 24
+"""Cores a run: about a minute. Beyond it the sources' own text chooses, so the choice moves on as they change."""
+PROCESSES = 2
+GREEN, RED, NOT_COLLECTED = 0, 1, 2
 
-QUICK = ["-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-profile=quick"]
+EQUIVALENT: Mapping[tuple[str, str], str] = {}
+"""(source, line of it) that no test can tell from its mutants, and why."""
 
-EQUIVALENT: dict[str, str] = {}
-"""What a mutant says of itself, and why no test can tell it from the source."""
+Job = tuple[str, str, str]
+
+
+def mirrored(source: str) -> str:
+    """Where a source's tests are."""
+    return f"tests/{Path(source).parent}/test_{Path(source).name}"
 
 
 def cores() -> list[str]:
+    """The pure sources with a test file of their own."""
     names = [name_of(ROOT, path) for path in sources(ROOT)]
-    return [
-        name
-        for name in names
-        if is_pure(name) and (ROOT / "tests" / Path(name).parent / f"test_{Path(name).name}").exists()
-    ]
+    return [name for name in names if is_pure(name) and (ROOT / mirrored(name)).exists()]
+
+
+def chosen(names: Sequence[str], at_most: int) -> list[str]:
+    """All, or as many as fit."""
+    if len(names) <= at_most:
+        return list(names)
+    return sorted(sorted(names, key=lambda name: crc32((ROOT / name).read_bytes()))[:at_most])
 
 
 def copied(folder: Path) -> Path:
@@ -40,46 +58,79 @@ def copied(folder: Path) -> Path:
     return folder
 
 
-def turns_red(tree: Path, source: str) -> bool:
-    test = tree / "tests" / Path(source).parent / f"test_{Path(source).name}"
+def verdicts(jobs: Sequence[Job], tree: Path) -> list[int]:
+    """What the test files say of the sources, in a copy of the tree."""
     done = subprocess.run(
-        [
-            sys.executable,
-            "-B",
-            "-m",
-            "pytest",
-            "-x",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "-p",
-            "no:xdist",
-            "--hypothesis-profile=quick",
-            str(test),
-        ],
+        [sys.executable, "-B", "-m", "tests.house.judging"],
         cwd=tree,
         env={**os.environ, "PYTHONPATH": str(tree)},
+        input=json.dumps(jobs),
         capture_output=True,
         text=True,
-        timeout=120,
         check=False,
     )
-    return done.returncode != 0
+    assert done.returncode == 0, done.stderr
+    found: list[int] = json.loads(done.stdout)
+    return found
+
+
+def judged(jobs: Sequence[Job], folder: Path) -> list[int]:
+    """The same, a share a process: each has a copy of its own."""
+    trees = [copied(folder / str(number)) for number in range(PROCESSES)]
+    with ThreadPoolExecutor(PROCESSES) as pool:
+        shares = list(pool.map(verdicts, [jobs[number::PROCESSES] for number in range(PROCESSES)], trees))
+    return [shares[at % PROCESSES][at // PROCESSES] for at in range(len(jobs))]
+
+
+def faults(name: str) -> list[Mutant]:
+    leave = {line for source, line in EQUIVALENT if source == name}
+    return mutants((ROOT / name).read_text(encoding="utf-8"), A_CORE, leave)
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("name", cores())
-def test_breaking_a_core_turns_its_tests_red(name: str, tmp_path: Path) -> None:
-    faults = mutants((ROOT / name).read_text(encoding="utf-8"), A_CORE)
-    if not faults:
-        pytest.skip(f"{name} only declares: there is no behaviour to break")
+def test_breaking_a_core_turns_its_tests_red(tmp_path: Path) -> None:
+    names = chosen(cores(), AT_MOST)
+    made = [(name, fault) for name in names for fault in faults(name)]
+    right = [(name, (ROOT / name).read_text(encoding="utf-8"), mirrored(name)) for name in names]
+
+    said = judged([*right, *((name, fault.text, mirrored(name)) for name, fault in made)], tmp_path)
+
+    unbroken = dict(zip(names, said, strict=False))
+    assert {name: code for name, code in unbroken.items() if code != GREEN} == {}, "red without a fault: proves nothing"
+    of_faults = list(zip(made, said[len(names) :], strict=True))
+    assert {code for _, code in of_faults} <= {GREEN, RED, NOT_COLLECTED, HUNG}, "pytest itself failed"
+    survivors = [
+        f"{name}:{fault.line} may be changed unnoticed\n{fault.diff}" for (name, fault), code in of_faults if not code
+    ]
+    assert survivors == [], "\n\n".join(survivors)
+
+
+@pytest.mark.full
+def test_a_test_file_that_looks_at_nothing_is_found_out(tmp_path: Path) -> None:
     tree = copied(tmp_path)
-    survivors: list[str] = []
-    for faulty, what in faults:
-        (tree / name).write_text(faulty, encoding="utf-8")
-        if f"{name} {what}" not in EQUIVALENT and not turns_red(tree, name):
-            survivors.append(what)
-    assert survivors == []
+    name, test = "actors/exclusion/table.py", tree / "tests" / "house" / "test_blind.py"
+    text = (ROOT / name).read_text(encoding="utf-8")
+    test.write_text("def test_nothing() -> None: ...\n", encoding="utf-8")
+    [fault] = mutants(text, 1)
+
+    said = verdicts(
+        [(name, fault.text, str(test)), (name, fault.text, mirrored(name)), (name, "raise", str(test))], tree
+    )
+
+    assert said == [GREEN, RED, GREEN]
+    assert (tree / name).read_text(encoding="utf-8") == text
+
+
+def test_a_test_file_that_does_not_end_is_ended() -> None:
+    endless = subprocess.Popen([sys.executable, "-c", "while True: pass"], start_new_session=True)
+
+    assert waited(endless.pid, until=0) == HUNG
+    endless.wait()
+
+
+def test_every_line_that_is_left_alone_is_still_there() -> None:
+    for name, line in EQUIVALENT:
+        assert line in [text.strip() for text in (ROOT / name).read_text(encoding="utf-8").splitlines()], name
 
 
 SOURCE = '''
@@ -87,20 +138,54 @@ def f(a: int, b: int) -> bool:
     """Whether a == b."""
     if not a:
         raise ValueError("a == 0")
+    if a:
+        f.calls += 1
     return a == b and a > 0
+
+def g() -> int:
+    return 7
+
+class C:
+    def __repr__(self) -> str:
+        return "C"
 '''
 
 
 def test_every_mutant_differs_and_leaves_docstrings_and_messages_alone() -> None:
     made = mutants(SOURCE, 10)
 
-    assert len({text for text, _ in made}) == len(made) == 5
-    for text, _ in made:
-        assert '"""Whether a == b."""' in text
-        assert "ValueError('a == 0')" in text
+    assert [mutant.line for mutant in made] == [4, 7, 8, 8, 8, 8, 11]
+    assert len({mutant.text for mutant in made}) == len(made)
+    for mutant in made:
+        assert '"""Whether a == b."""' in mutant.text
+        assert "ValueError('a == 0')" in mutant.text
+        assert "return 'C'" in mutant.text
 
 
-def test_the_choice_is_the_same_each_time_and_as_large_as_asked_for() -> None:
+def test_a_mutant_shows_what_was_done_to_it() -> None:
+    changed = [
+        [line for line in mutant.diff.splitlines() if line[0] in "+-"]
+        for mutant in mutants(SOURCE, 10)
+        if mutant.line in {4, 7, 11}
+    ]
+
+    assert changed == [
+        ["-    if not a:", "+    if not not a:"],
+        ["-        f.calls += 1", "+        pass"],
+        ["-    return 7", "+    return 8"],
+    ]
+
+
+def test_the_choice_is_the_same_each_time_as_large_as_asked_for_and_leaves_lines_alone() -> None:
     assert mutants(SOURCE, 2) == mutants(SOURCE, 2)
     assert len(mutants(SOURCE, 2)) == 2
     assert mutants("x = 1", 3) == []
+    assert 4 not in [mutant.line for mutant in mutants(SOURCE, 10, {"if not a:"})]
+
+
+def test_too_many_cores_are_thinned_out_the_same_way_each_time() -> None:
+    names = cores()
+
+    assert chosen(names, len(names)) == names
+    assert chosen(names, 3) == chosen(names, 3)
+    assert len(set(chosen(names, 3)) & set(names)) == 3

@@ -12,7 +12,7 @@ import trio.testing
 
 from sapwood import Delivered, InputOutcome, SapwoodError
 from sapwood.actors.kernel import Receipt, Tap
-from sapwood.actors.kernel.testing import CrashAt, DropAll, Recording, Seeded
+from sapwood.actors.kernel.testing import CrashAt, DropAll, Recording, Seeded, Together
 from sapwood.events.content import text_of
 from sapwood.events.entries import MessageEntry
 from sapwood.events.messages import AssistantMessage, UserMessage
@@ -61,9 +61,9 @@ async def talk(tap: Tap | None, *, texts: Sequence[str] = TALK) -> tuple[Talked,
 
 
 def receipts() -> list[Receipt]:
-    """Every message that any actor gets in the talk."""
+    """Every message that any actor gets in the talk; in one order, so that every worker collects the same tests."""
     tap = Recording()
-    trio.run(talk, tap, clock=trio.testing.MockClock(autojump_threshold=0))
+    trio.run(talk, Together(Seeded(0), tap), clock=trio.testing.MockClock(autojump_threshold=0))
     return [passed for passed in tap.passed if isinstance(passed, Receipt)]
 
 

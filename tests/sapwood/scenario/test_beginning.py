@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.scenario import ScenarioError, play
+from sapwood.actors.environment import Environment
+from sapwood.scenario import ScenarioError, load, play
+from sapwood.scenario.beginning import begin
+from sapwood.store.memory import MemoryStore
 from tests.sapwood.scenario.stories import TALK, written
 
 DATA = Path(__file__).parents[2] / "data"
@@ -35,8 +38,6 @@ def test_a_file_that_is_no_session_is_a_wrong_scenario(tmp_path: Path) -> None:
 
 
 def test_a_session_that_vanished_is_a_wrong_scenario(tmp_path: Path) -> None:
-    from sapwood.scenario import load
-
     (tmp_path / "s.jsonl").touch()
     scenario = load(written(tmp_path, TALK + "session: {file: s.jsonl}\n"))
     (tmp_path / "s.jsonl").unlink()
@@ -74,3 +75,21 @@ def test_a_new_session_is_the_same_in_any_store(store: str, tmp_path: Path) -> N
 
     assert played.entries == plainly.entries
     assert played.events == plainly.events
+
+
+@pytest.mark.parametrize("session", ["", "session: {entries: []}\n", "session: {file: s.jsonl}\n"])
+@pytest.mark.parametrize("store", ["memory", "jsonl"])
+async def test_the_session_is_where_the_story_says(store: str, session: str, tmp_path: Path) -> None:
+    shutil.copyfile(DATA / "v2.jsonl", tmp_path / "s.jsonl")
+    folder = tmp_path / "played"
+    folder.mkdir()
+    scenario = load(written(tmp_path, TALK + f"store: {store}\n" + session))
+
+    where = begin(scenario, Environment.scripted(), folder)
+
+    if store == "memory":
+        assert isinstance(where, MemoryStore)
+        assert bool(len(where.tree)) == ("file" in session)
+    else:
+        assert isinstance(where, Path)
+        assert where.parent == folder

@@ -11,7 +11,7 @@ from sapwood.events.entries import Label, MessageEntry, SessionInfo
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import AssistantMessage, ToolResultMessage, Usage, UserMessage
 from sapwood.events.models import Model
-from sapwood.events.runtime import AgentEnd, TurnEnd
+from sapwood.events.runtime import AgentEnd, DamageFound, TurnEnd
 from sapwood.scenario.errors import Misfit
 from sapwood.scenario.language import Place
 from sapwood.scenario.wire import to_entries, to_event, to_model, to_usage
@@ -140,6 +140,17 @@ def test_the_messages_of_an_event_are_filled_in_wherever_they_stand() -> None:
     assert isinstance(turn, TurnEnd)
     assert (turn.message, *turn.tool_results) == end.messages
     assert turn.message.content == assistant("there").content
+
+
+def test_only_messages_are_filled_in() -> None:
+    records = [{"role": "user"}]
+
+    event = to_event({"type": "damage_found", "records": records})
+
+    assert isinstance(event, DamageFound)
+    assert list(event.records) == records
+    with pytest.raises(Misfit, match="expected 'array', got 'int'"):
+        to_event({"type": "agent_end", "messages": 5, "willRetry": False})
 
 
 def test_a_model_is_the_scripted_one_unless_it_says_otherwise() -> None:

@@ -1,0 +1,147 @@
+"""What it costs to open a session as far as its tree, against a bare `msgspec.json.decode` of its lines into three fields.
+
+Both sides read the file and cut it into lines. A real session of 2025 (version 1, a thousand entries of a kilobyte), which is not ours to
+pass on and is looked for beside the checkout; and one that is made here: version 3, twenty thousand entries, text of a few hundred bytes.
+Then the memory that an open session holds, and what an append costs at the end of a long file against a short one.
+
+    uv run python -m benchmarks opening
+"""
+
+from __future__ import annotations
+
+import tempfile
+import tracemalloc
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from benchmarks.harness import Ratio, compare, limit
+from sapwood.events.codec import encode_entry, encode_header
+from sapwood.events.entries import SESSION_VERSION, Header, MessageEntry
+from sapwood.events.ids import EntryId, SessionId
+from sapwood.events.messages import UserMessage
+from sapwood.store.disk import RealDisk
+from sapwood.store.jsonl import JsonlStore, open_jsonl
+
+REPO: Final = Path(__file__).resolve().parents[1]
+REAL: Final = REPO.parent / "shared" / "data" / "pi-session-v1.jsonl"
+
+ENTRIES: Final = 20_000
+TEXT_BYTES: Final = 300
+"""A real entry has about a thousand bytes; a shorter one makes what we add weigh more."""
+FEW: Final = 100
+APPENDS: Final = 500
+
+BOUND: Final = 2.0
+BYTES_AN_ENTRY: Final = 200.0
+"""S16. Ids, index, parents, kinds, places in the file."""
+APPEND_BOUND: Final = 1.5
+"""It is meant to be 1; system calls scatter."""
+
+TIME: Final = "2026-01-01T00:00:00.000Z"
+HEADER: Final = Header(version=SESSION_VERSION, id=SessionId("s1"), timestamp=TIME, cwd="/home/dev")
+
+
+class ThreeFields(msgspec.Struct, frozen=True, gc=False):
+    """The least that a tree can be made of. Version 1 has no ids, so there is less to do for the bare side."""
+
+    type: str
+    id: str = ""
+    parentId: str | None = None  # noqa: N815 - the wire's spelling
+
+
+def bare(path: Path) -> None:
+    """Read, cut, decode, and keep nothing."""
+    decode = msgspec.json.Decoder(ThreeFields).decode
+    for line in path.read_bytes().split(b"\n"):
+        if line:
+            decode(line)
+
+
+def opened(path: Path) -> JsonlStore:
+    """An open store."""
+    return open_jsonl(path, disk=RealDisk(), new=lambda: HEADER, new_id=lambda _: EntryId("ffffffff"), now=lambda: TIME)
+
+
+def open_and_close(path: Path) -> None:
+    """As far as the tree needs."""
+    opened(path).close()
+
+
+def line(number: int) -> bytes:
+    """The nth entry of a chain."""
+    return encode_entry(
+        MessageEntry(
+            id=EntryId(f"{number * 2_654_435_761 & 0xFFFFFFFF:08x}"),  # scattered, as chance would
+            parent_id=EntryId(f"{(number - 1) * 2_654_435_761 & 0xFFFFFFFF:08x}") if number else None,
+            timestamp=TIME,
+            message=UserMessage(content="x" * TEXT_BYTES, timestamp=0),
+        )
+    )
+
+
+def generated(path: Path, entries: int) -> Path:
+    """A version 3 session of so many entries."""
+    path.write_bytes(b"\n".join([encode_header(HEADER), *map(line, range(entries)), b""]))
+    return path
+
+
+def bytes_an_entry(path: Path) -> float:
+    """What an open session holds, by Python's own count."""
+    opened(path).close()
+    tracemalloc.start()
+    try:
+        store = opened(path)
+        held, _ = tracemalloc.get_traced_memory()
+        store.close()
+        return held / len(store.tree)
+    finally:
+        tracemalloc.stop()
+
+
+def appending(path: Path, entries: int) -> Callable[[], None]:
+    """Five hundred appends at the end of a file; each round goes on where the last one ended."""
+    store = opened(generated(path, entries))
+
+    def append() -> None:
+        first = len(store.tree)
+        for number in range(first, first + APPENDS):
+            store.append([line(number)])
+
+    return append
+
+
+def run() -> Iterator[Ratio]:
+    """Opening over bare decoding, twice; memory; appending late over appending early."""
+    with tempfile.TemporaryDirectory() as folder:
+        long = generated(Path(folder) / "long.jsonl", ENTRIES)
+        if REAL.exists():
+            yield compare(
+                "open a real session / decode its lines",
+                partial(open_and_close, REAL),
+                partial(bare, REAL),
+                bound=BOUND,
+            )
+        else:
+            print(f"skipped: the real session is not at {REAL.relative_to(REPO.parent)} beside the checkout")
+        yield compare(
+            f"open {ENTRIES:,} entries / decode their lines",
+            partial(open_and_close, long),
+            partial(bare, long),
+            bound=BOUND,
+        )
+        yield limit("bytes of memory an entry of an open session", bytes_an_entry(long), BYTES_AN_ENTRY)
+        yield compare(
+            f"append behind {ENTRIES:,} entries / behind {FEW}",
+            appending(Path(folder) / "late.jsonl", ENTRIES),
+            appending(Path(folder) / "early.jsonl", FEW),
+            bound=APPEND_BOUND,
+        )
+
+
+if __name__ == "__main__":
+    for ratio in run():
+        print(ratio)

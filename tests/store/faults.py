@@ -1,0 +1,111 @@
+"""A disk that fails when it is told to: a real one, with a plan.
+
+1. Every call is counted and named, in order; a plan says which of them fail, and how.
+2. A write can take a part first and fail then, or take all of it and fail all the same.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from typing import Final, TypeVar
+
+from sapwood.store.disk import RealDisk, Status
+
+T = TypeVar("T")
+
+ERRNOS: Final = (errno.ENOSPC, errno.EIO, errno.EACCES, errno.EDQUOT, errno.EINTR)
+
+
+def error(number: int) -> OSError:
+    return OSError(number, os.strerror(number))
+
+
+class FaultyDisk:
+    """RealDisk's calls, as long as the plan lets them through."""
+
+    def __init__(self) -> None:
+        self.real = RealDisk()
+        self.calls: list[str] = []
+        self.plan: Callable[[int, str], int | None] = lambda _number, _name: None
+        """The errno that a call fails with, by its number (from 0) and name; None lets it through."""
+        self.takes: int | None = None
+        """How many bytes a write takes, at most."""
+        self.takes_before_failing = 0
+        """How many bytes a write that fails has taken all the same."""
+        self.open_descriptors: set[int] = set()
+
+    def _call(self, name: str, act: Callable[[], T], failing: Callable[[], object] = lambda: None) -> T:
+        number = len(self.calls)
+        self.calls.append(name)
+        fault = self.plan(number, name)
+        if fault is not None:
+            failing()
+            raise error(fault)
+        return act()
+
+    def _opened(self, descriptor: int) -> int:
+        self.open_descriptors.add(descriptor)
+        return descriptor
+
+    def open_read(self, path: str) -> int:
+        return self._opened(self._call("open_read", lambda: self.real.open_read(path)))
+
+    def open_append(self, path: str) -> int:
+        return self._opened(self._call("open_append", lambda: self.real.open_append(path)))
+
+    def create(self, path: str) -> int:
+        return self._opened(self._call("create", lambda: self.real.create(path)))
+
+    def read(self, descriptor: int, offset: int, length: int) -> bytes:
+        return self._call("read", lambda: self.real.read(descriptor, offset, length))
+
+    def write(self, descriptor: int, data: bytes) -> int:
+        taken = data if self.takes is None else data[: self.takes]
+        early = data[: self.takes_before_failing]
+        return self._call(
+            "write",
+            lambda: self.real.write(descriptor, taken) if taken else 0,
+            lambda: self.real.write(descriptor, early) if early else 0,
+        )
+
+    def truncate(self, descriptor: int, size: int) -> None:
+        self._call("truncate", lambda: self.real.truncate(descriptor, size))
+
+    def status(self, descriptor: int) -> Status:
+        return self._call("status", lambda: self.real.status(descriptor))
+
+    def status_at(self, path: str) -> Status:
+        return self._call("status_at", lambda: self.real.status_at(path))
+
+    def close(self, descriptor: int) -> None:
+        # the kernel lets go of a descriptor even when close reports an error
+        self.open_descriptors.discard(descriptor)
+        self._call("close", lambda: self.real.close(descriptor), lambda: self.real.close(descriptor))
+
+    def unlink(self, path: str) -> None:
+        self._call("unlink", lambda: self.real.unlink(path))
+
+    def make_folder(self, path: str) -> None:
+        self._call("make_folder", lambda: self.real.make_folder(path))
+
+    @contextmanager
+    def failing(
+        self, number: int, *, names: tuple[str, ...] = (), only: int | None = None, and_on: bool = False
+    ) -> Generator[None]:
+        """Every call fails with this errno, or those of some names, or only the nth from now, or that one and all behind it."""
+        first = len(self.calls)
+
+        def plan(at: int, name: str) -> int | None:
+            hit = (not names or name in names) and (
+                only is None or at == first + only or (and_on and at > first + only)
+            )
+            return number if hit else None
+
+        before, self.plan = self.plan, plan
+        try:
+            yield
+        finally:
+            self.plan = before

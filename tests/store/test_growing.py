@@ -1,0 +1,419 @@
+"""A file that only grows, on a disk that fails at every call that there is."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import attrs
+import pytest
+
+from sapwood.store.growing import GrowingFile
+from tests.store.faults import ERRNOS, FaultyDisk, error
+
+
+@pytest.fixture
+def disk() -> Iterator[FaultyDisk]:
+    disk = FaultyDisk()
+    yield disk
+    for descriptor in disk.open_descriptors:
+        os.close(descriptor)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "log"
+
+
+def file_at(path: Path, disk: FaultyDisk, content: bytes | None = None) -> GrowingFile:
+    if content is not None:
+        path.write_bytes(content)
+    file = GrowingFile(str(path), disk)
+    assert file.open() == (content or b"")
+    return file
+
+
+def test_an_append_tells_where_it_begins(path: Path, disk: FaultyDisk) -> None:
+    file = file_at(path, disk)
+
+    assert [file.append(b"one\n"), file.append(b"two\nthree\n"), file.append(b"four\n")] == [0, 4, 14]
+    assert path.read_bytes() == b"one\ntwo\nthree\nfour\n"
+    assert (file.read(4, 3), file.read(8, 5)) == (b"two", b"three")
+
+
+def test_an_append_is_one_write(path: Path, disk: FaultyDisk) -> None:
+    file = file_at(path, disk)
+    file.append(b"one\ntwo\n")
+    file.append(b"three\nfour\n")
+
+    assert disk.calls.count("write") == 2
+
+
+@pytest.mark.parametrize("tail", [b"torn", b'{"whole":1}', b"\0\0\0", b"\r"])
+def test_an_append_begins_on_a_fresh_line(path: Path, disk: FaultyDisk, tail: bytes) -> None:
+    file = file_at(path, disk, b"one\n" + tail)
+
+    assert file.append(b"two\n") == len(tail) + 5
+    assert path.read_bytes() == b"one\n" + tail + b"\ntwo\n"
+
+
+def test_a_write_that_is_taken_in_parts_is_gone_on_with(path: Path, disk: FaultyDisk) -> None:
+    file = file_at(path, disk, b"one\n")
+    disk.takes = 3
+
+    assert file.append(b"two\nthree\n") == 4
+    assert path.read_bytes() == b"one\ntwo\nthree\n"
+
+
+def test_a_write_that_takes_nothing_is_a_full_disk(path: Path, disk: FaultyDisk) -> None:
+    file = file_at(path, disk, b"one\n")
+    disk.takes = 0
+
+    with pytest.raises(OSError, match="No space") as caught:
+        file.append(b"two\n")
+    assert caught.value.errno == errno.ENOSPC
+
+
+@pytest.mark.parametrize("taken", [0, 1, 5, 10])
+@pytest.mark.parametrize("number", ERRNOS)
+def test_a_failed_write_is_cut_off_again(path: Path, disk: FaultyDisk, number: int, taken: int) -> None:
+    file = file_at(path, disk, b"one\n")
+    disk.takes_before_failing = taken
+
+    with disk.failing(number, names=("write",)), pytest.raises(OSError, match=os.strerror(number)) as caught:
+        file.append(b"two\nthree\n")
+
+    assert caught.value.errno == number
+    assert path.read_bytes() == b"one\n"
+    assert file.append(b"four\n") == 4
+
+
+def test_a_write_that_fails_after_a_part_is_cut_off_whole(path: Path, disk: FaultyDisk) -> None:
+    file = file_at(path, disk, b"one\n")
+    disk.takes = 3
+    disk.plan = lambda number, name: errno.EIO if name == "write" and disk.calls[:number].count("write") else None
+
+    with pytest.raises(OSError, match="Input/output"):
+        file.append(b"two\nthree\n")
+
+    assert path.read_bytes() == b"one\n"
+
+
+def test_what_cannot_be_cut_off_now_is_cut_off_before_the_next_append(path: Path, disk: FaultyDisk) -> None:
+    file = file_at(path, disk, b"one\n")
+    disk.takes_before_failing = 6
+
+    with disk.failing(errno.EIO, names=("write", "truncate")):
+        for _ in range(2):
+            with pytest.raises(OSError, match="Input/output"):
+                file.append(b"two\nthree\n")
+            # the disk refuses even this: the rest stays, told to nobody
+            assert path.read_bytes() == b"one\ntwo\nth"
+
+    assert file.append(b"four\n") == 4
+    assert path.read_bytes() == b"one\nfour\n"
+
+
+def test_an_interrupt_in_a_write_is_cut_off_as_well(
+    path: Path, disk: FaultyDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = file_at(path, disk, b"one\n")
+
+    def interrupted(descriptor: int, data: bytes) -> int:
+        os.write(descriptor, data)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(disk, "write", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        file.append(b"two\n")
+
+    assert path.read_bytes() == b"one\n"
+
+
+def test_a_new_file_that_cannot_be_filled_is_taken_away(path: Path, disk: FaultyDisk) -> None:
+    file = file_at(path, disk)
+    disk.takes_before_failing = 3
+
+    with disk.failing(errno.ENOSPC, names=("write",)), pytest.raises(OSError, match="No space"):
+        file.append(b"one\ntwo\n")
+    assert not path.exists()
+    assert disk.open_descriptors == set()
+
+    assert file.append(b"three\n") == 0
+    assert path.read_bytes() == b"three\n"
+
+
+def test_a_new_file_that_cannot_be_taken_away_stays_ours_and_empty(path: Path, disk: FaultyDisk) -> None:
+    file = file_at(path, disk)
+    disk.takes_before_failing = 3
+
+    with disk.failing(errno.EIO, names=("write", "unlink")), pytest.raises(OSError, match="Input/output"):
+        file.append(b"one\ntwo\n")
+    assert path.read_bytes() == b""
+
+    assert file.append(b"three\n") == 0
+    assert path.read_bytes() == b"three\n"
+
+
+def test_a_new_file_that_can_neither_be_filled_nor_emptied_nor_taken_away_is_emptied_later(
+    path: Path, disk: FaultyDisk
+) -> None:
+    file = file_at(path, disk)
+    disk.takes_before_failing = 3
+
+    with disk.failing(errno.EIO, names=("write", "unlink", "truncate", "open_read")):
+        with pytest.raises(OSError, match="Input/output"):
+            file.append(b"one\ntwo\n")
+        with pytest.raises(OSError, match="Input/output"):
+            file.append(b"one\ntwo\n")
+
+    assert file.append(b"three\n") == 0
+    assert path.read_bytes() == b"three\n"
+
+
+@attrs.frozen
+class Scene:
+    """A file as it is before an append that is to fail."""
+
+    content: bytes | None
+    earlier: bytes | None = None
+
+    def play(self, path: Path, disk: FaultyDisk) -> GrowingFile:
+        file = file_at(path, disk, self.content)
+        if self.earlier is not None:
+            file.append(self.earlier)
+        return file
+
+    @property
+    def before(self) -> bytes:
+        return (self.content or b"") + (self.earlier or b"")
+
+
+SCENES = {
+    "no file": Scene(None),
+    "no file, second append": Scene(None, b"one\n"),
+    "empty file": Scene(b""),
+    "file": Scene(b"one\n"),
+    "file, second append": Scene(b"one\n", b"two\n"),
+    "torn file": Scene(b"one\ntw"),
+}
+BATCH = b"three\nfour\n"
+
+
+CALLS = 9
+"""That a first append makes; no other makes more."""
+
+
+def test_the_first_append_makes_the_most_calls(path: Path, disk: FaultyDisk) -> None:
+    file = file_at(path, disk)
+    first = len(disk.calls)
+    file.append(BATCH)
+    names = ["make_folder", "create", "open_read", "status", "status_at", "status", "write", "status"]
+    assert disk.calls[first:] == names
+    assert len(names) < CALLS
+
+    disk.calls.clear()
+    file.append(BATCH)
+    assert disk.calls == ["status", "status_at", "status", "read", "write", "status"]
+
+
+@pytest.mark.parametrize("undo_fails", [False, True], ids=["once", "from then on"])
+@pytest.mark.parametrize("nth", range(CALLS))
+@pytest.mark.parametrize("scene", SCENES.values(), ids=SCENES)
+def test_whatever_call_fails_the_append_is_there_or_is_not(
+    scene: Scene, nth: int, undo_fails: bool, tmp_path: Path, disk: FaultyDisk
+) -> None:
+    for number in ERRNOS:
+        path = tmp_path / str(number) / "log"
+        path.parent.mkdir()
+        file = scene.play(path, disk)
+        disk.takes_before_failing = 7
+        with disk.failing(number, only=nth, and_on=undo_fails):
+            told, start = tried(file, BATCH)
+        if told is None:
+            assert path.read_bytes()[start:] == BATCH
+        else:
+            assert told == number
+            assert_something_of_nothing(path, scene.before, undone=not undo_fails)
+
+        start = file.append(b"five\n")
+        content = path.read_bytes()
+        assert content[start:] == b"five\n"
+        assert content.startswith(scene.before)
+        assert content[len(scene.before) : start] in {b"", b"\n", BATCH, b"\n" + BATCH}
+        file.close()
+        assert disk.open_descriptors == set()
+
+
+def tried(file: GrowingFile, data: bytes) -> tuple[int | None, int]:
+    """The errno that an append raises, if any, and where it begins."""
+    try:
+        return None, file.append(data)
+    except OSError as error:
+        return error.errno, -1
+
+
+def assert_something_of_nothing(path: Path, before: bytes, *, undone: bool) -> None:
+    """Nothing of the append stands in the file; or, where even undoing it failed, some first part of it, until the next append."""
+    content = path.read_bytes() if path.exists() else b""
+    assert content.startswith(before)
+    rest = content[len(before) :]
+    assert rest == b"" or (not undone and (BATCH.startswith(rest) or (b"\n" + BATCH).startswith(rest)))
+
+
+def test_a_file_that_was_deleted_is_not_written_to(path: Path, disk: FaultyDisk) -> None:
+    for earlier in (None, b"two\n"):
+        file = Scene(b"one\n", earlier).play(path, disk)
+        path.unlink()
+
+        with pytest.raises(FileNotFoundError):
+            file.append(b"three\n")
+        assert not path.exists()
+
+
+def test_a_file_that_was_replaced_is_not_written_to(path: Path, disk: FaultyDisk, tmp_path: Path) -> None:
+    for earlier in (None, b"two\n"):
+        file = Scene(b"one\n", earlier).play(path, disk)
+        ours = path.rename(tmp_path / "moved")
+        path.write_bytes(b"another\n")
+
+        for _ in range(2):
+            with pytest.raises(OSError, match="another file has taken its place") as caught:
+                file.append(b"three\n")
+            assert caught.value.errno == errno.ESTALE
+            assert path.read_bytes() == b"another\n"
+
+        ours.rename(path)
+        file.append(b"three\n")
+        assert path.read_bytes() == b"one\n" + (earlier or b"") + b"three\n"
+
+
+@pytest.mark.parametrize("left", [0, 3])
+def test_a_file_that_was_made_shorter_is_not_written_to(path: Path, disk: FaultyDisk, left: int) -> None:
+    file = Scene(b"one\n", b"two\n").play(path, disk)
+    os.truncate(path, left)
+
+    with pytest.raises(OSError, match="made the file shorter") as caught:
+        file.append(b"three\n")
+
+    assert caught.value.errno == errno.ESTALE
+    assert path.stat().st_size == left
+    with pytest.raises(OSError, match="made the file shorter"):
+        file.read(4, 3)
+
+
+def test_a_file_that_somebody_else_made_is_left_to_them(path: Path, disk: FaultyDisk) -> None:
+    file = file_at(path, disk)
+    path.write_bytes(b"theirs\n")
+
+    with pytest.raises(FileExistsError):
+        file.append(b"ours\n")
+
+    assert path.read_bytes() == b"theirs\n"
+    assert disk.open_descriptors == set()
+
+
+def test_an_empty_file_that_somebody_else_began_is_left_to_them(path: Path, disk: FaultyDisk) -> None:
+    file = file_at(path, disk, b"")
+    path.write_bytes(b"theirs\n")
+
+    with pytest.raises(FileExistsError, match="somebody else began"):
+        file.append(b"ours\n")
+
+    assert path.read_bytes() == b"theirs\n"
+
+
+@pytest.mark.parametrize("theirs", [b"theirs\n", b"theirs", b"theirs\nand th"])
+def test_a_file_that_only_grew_is_appended_to_on_a_fresh_line(path: Path, disk: FaultyDisk, theirs: bytes) -> None:
+    file = file_at(path, disk, b"one\n")
+    with path.open("ab") as other:
+        other.write(theirs)
+
+    start = file.append(b"two\n")
+
+    content = path.read_bytes()
+    assert content.startswith(b"one\n" + theirs)
+    assert content[start - 1 :] == b"\ntwo\n"
+
+
+def written_between(
+    path: Path, disk: FaultyDisk, theirs: bytes, *, then: int | None = None, after: bool = False
+) -> None:
+    """Somebody else writes while we do: before our bytes land, or right behind them."""
+
+    def write(descriptor: int, data: bytes) -> int:
+        for turn in ("theirs", "ours") if not after else ("ours", "theirs"):
+            if turn == "theirs":
+                with path.open("ab") as other:
+                    other.write(theirs)
+            else:
+                os.write(descriptor, data if then is None else data[:2])
+        if then is not None:
+            raise error(then)
+        return len(data)
+
+    disk.write = write  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_where_it_landed_is_told_when_somebody_else_was_faster(path: Path, disk: FaultyDisk, after: bool) -> None:
+    file = file_at(path, disk, b"one\n")
+    written_between(path, disk, b"theirs\n", after=after)
+
+    start = file.append(b"two\n")
+
+    assert file.read(start, 4) == b"two\n"
+    assert file.append(b"two\n") > start
+
+
+def test_a_line_that_somebody_else_wrote_into_is_not_acknowledged(path: Path, disk: FaultyDisk) -> None:
+    file = file_at(path, disk, b"one\n")
+    written_between(path, disk, b"half a l")
+
+    with pytest.raises(OSError, match="wrote into the same line") as caught:
+        file.append(b"two\n")
+
+    assert caught.value.errno == errno.ESTALE
+    assert path.read_bytes() == b"one\nhalf a ltwo\n"
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_what_somebody_else_wrote_is_never_cut(path: Path, disk: FaultyDisk, after: bool) -> None:
+    file = file_at(path, disk, b"one\n")
+    written_between(path, disk, b"theirs\n", then=errno.ENOSPC, after=after)
+
+    with pytest.raises(OSError, match="No space"):
+        file.append(b"two\n")
+
+    content = path.read_bytes()
+    assert content == (b"one\ntwtheirs\n" if after else b"one\ntheirs\ntw")
+    del disk.write  # type: ignore[method-assign]
+    start = file.append(b"three\n")
+    assert path.read_bytes()[: len(content)] == content
+    assert path.read_bytes()[start - 1 :] == b"\nthree\n"
+
+
+def test_closing_never_fails_and_twice_does_nothing(path: Path, disk: FaultyDisk) -> None:
+    file = file_at(path, disk, b"one\n")
+    file.append(b"two\n")
+
+    with disk.failing(errno.EIO):
+        file.close()
+        file.close()
+
+    assert disk.calls.count("close") == 2
+    assert disk.open_descriptors == set()
+
+
+def test_a_file_that_cannot_be_opened_raises_what_the_disk_says(path: Path, disk: FaultyDisk) -> None:
+    path.write_bytes(b"one\n")
+    for number in ERRNOS:
+        for name in ("open_read", "status", "read"):
+            file = GrowingFile(str(path), disk)
+            with disk.failing(number, names=(name,)), pytest.raises(OSError, match=os.strerror(number)) as caught:
+                file.open()
+            assert caught.value.errno == number
+            file.close()
+    assert disk.open_descriptors == set()
