@@ -67,7 +67,7 @@ class Session(Reading):
             raise SessionClosed
         wiring = self._wiring
         taken = Input(
-            entry_id=new_entry_id(wiring.environment.random, wiring.view.tree),
+            entry_id=new_entry_id(wiring.environment.random, wiring.view.tree.ids),
             text=text,
             images=tuple(images),
             timestamp=wiring.environment.now_ms(),

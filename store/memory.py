@@ -56,5 +56,5 @@ class MemoryStore:
 
     def _take(self, lines: Sequence[bytes]) -> None:
         envelopes = admit(lines, self._tree)
-        self._lines.extend(map(bytes, lines))
+        self._lines.extend(lines)
         self._tree.extend(envelopes)

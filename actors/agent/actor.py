@@ -104,7 +104,7 @@ class Agent(Actor[Prompt | Abort]):
 
     async def _record(self, do: Record) -> Happened:
         desk = self._desk
-        entry_id = do.entry_id or new_entry_id(desk.environment.random, desk.view.tree)
+        entry_id = do.entry_id or new_entry_id(desk.environment.random, desk.view.tree.ids)
         entry = MessageEntry(id=entry_id, parent_id=None, timestamp=desk.environment.timestamp(), message=do.message)
         # wherever the leaf is: the lease keeps it on this branch, and what came since belongs before this message
         await insist(desk.session_log, Append(entries=(entry,)))

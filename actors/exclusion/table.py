@@ -53,9 +53,9 @@ class Busy:
     words: str
 
 
-Verdict = Grant | Queue | AbortFirst | Busy
+Ruling = Grant | Queue | AbortFirst | Busy
 
-TABLE: Final[Mapping[tuple[At, Newcomer], Verdict]] = {
+TABLE: Final[Mapping[tuple[At, Newcomer], Ruling]] = {
     ("idle", "prompt"): Grant(),
     ("idle", "queued"): Queue(),
     ("idle", "compaction"): Grant(),
@@ -82,6 +82,6 @@ HOLDS: Final[Mapping[Newcomer, Holder]] = {"prompt": "run", "compaction": "compa
 """What a newcomer is once it holds the lease. `queued` never does."""
 
 
-def decide(at: At, newcomer: Newcomer) -> Verdict:
+def decide(at: At, newcomer: Newcomer) -> Ruling:
     """What a newcomer gets. Total: every pair is in the table, and a test says so."""
     return TABLE[at, newcomer]

@@ -75,7 +75,7 @@ class Ended(msgspec.Struct, frozen=True):
     outcome: Outcome
 
 
-Answer: TypeAlias = Reply | Refuse | Start | None
+Reaction: TypeAlias = Reply | Refuse | Start | None
 """What `handle` returns. None is for told messages and events only; an ask always gets an answer."""
 
 
@@ -83,5 +83,5 @@ class Actor(ABC, Generic[M]):
     """Something that owns state and handles one message after the other. Made by a factory, and made again after a crash."""
 
     @abstractmethod
-    def handle(self, message: M) -> Answer:
+    def handle(self, message: M) -> Reaction:
         """Take one message. Never waits."""

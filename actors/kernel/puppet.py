@@ -11,14 +11,14 @@ from typing import Any
 
 import msgspec
 
-from sapwood.actors.kernel.actor import Actor, Answer, Reply
+from sapwood.actors.kernel.actor import Actor, Reaction, Reply
 from sapwood.events.asking import Ask
 
 
 class Do(Ask[Any], frozen=True):
     """Do this, and answer with it."""
 
-    act: Callable[[], Answer]
+    act: Callable[[], Reaction]
 
 
 class Note(msgspec.Struct, frozen=True):
@@ -37,7 +37,7 @@ class Puppet(Actor[Any]):
     def __init__(self) -> None:
         self.notes: list[object] = []
 
-    def handle(self, message: object) -> Answer:
+    def handle(self, message: object) -> Reaction:
         match message:
             case Do(act):
                 return act()
@@ -53,7 +53,7 @@ class Puppet(Actor[Any]):
 def crash(text: str = "poison") -> Do:
     """A message that its actor does not survive."""
 
-    def act() -> Answer:
+    def act() -> Reaction:
         raise ValueError(text)
 
     return Do(act)

@@ -139,7 +139,7 @@ def test_a_pipe_and_a_socket_and_a_device_are_no_files_and_hold_nobody_up(tmp_pa
         before = open_descriptors()
         for name in ("pipe", "socket", "/dev/null"):
             for open_ in (DISK.open_read, DISK.open_append):
-                with pytest.raises(OSError, match="regular file|No such device") as caught:
+                with pytest.raises(OSError, match=r"regular file|No such device") as caught:
                     open_(str(tmp_path / name))
                 assert caught.value.errno in {errno.EINVAL, errno.ENXIO}
         assert open_descriptors() == before
@@ -155,11 +155,15 @@ def test_descriptors_do_not_pass_to_children(tmp_path: Path) -> None:
 def test_reading_stops_at_the_end_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "s").write_bytes(b"0123456789")
     pread = os.pread
+
+    def sparing(descriptor: int, length: int, offset: int) -> bytes:
+        return pread(descriptor, min(length, 3), offset)
+
     with closing(DISK.open_read(str(tmp_path / "s"))) as descriptor:
         assert DISK.read(descriptor, 2, 3) == b"234"
         assert DISK.read(descriptor, 0, 0) == b""
         # the system may give less than was asked for
-        monkeypatch.setattr(os, "pread", lambda fd, length, offset: pread(fd, min(length, 3), offset))
+        monkeypatch.setattr(os, "pread", sparing)
         assert DISK.read(descriptor, 1, 7) == b"1234567"
         assert DISK.read(descriptor, 4, 100) == b"456789"
         assert DISK.read(descriptor, 10, 5) == b""

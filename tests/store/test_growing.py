@@ -389,7 +389,7 @@ def test_what_somebody_else_wrote_is_never_cut(path: Path, disk: FaultyDisk, aft
 
     content = path.read_bytes()
     assert content == (b"one\ntwtheirs\n" if after else b"one\ntheirs\ntw")
-    del disk.write  # type: ignore[method-assign]
+    del disk.write
     start = file.append(b"three\n")
     assert path.read_bytes()[: len(content)] == content
     assert path.read_bytes()[start - 1 :] == b"\nthree\n"

@@ -38,15 +38,6 @@ def test_a_later_version_is_for_reading_only() -> None:
     assert ids_of(store) == ["a"]
 
 
-def test_a_line_is_kept_although_its_buffer_is_used_again() -> None:
-    buffer = bytearray(line("a"))
-    store = MemoryStore(HEADER)
-    store.append([buffer])
-    buffer[:] = b"x" * len(buffer)
-
-    assert store.line(0) == line("a")
-
-
 def test_a_long_append_takes_time_in_proportion() -> None:
     """This used to count each id among all of its append's: 10,000 lines took a second."""
     lines = [line(f"{number:08x}") for number in range(10_000)]

@@ -1,0 +1,281 @@
+"""The tree against a naive one, for whatever a file may say; and that it stays quick."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sapwood.events.codec import Envelope
+from sapwood.events.entries import BOOKKEEPING
+from sapwood.events.ids import EntryId
+from sapwood.store.tree import Tree
+
+Said = tuple[str, str, str | None]
+"""Kind, id, parent."""
+
+
+class Naive:
+    """A tree of dicts, grown by the rules as they are written."""
+
+    def __init__(self) -> None:
+        self.kinds: dict[str, str] = {}
+        self.named: dict[str, str | None] = {}
+        self.parents: dict[str, str | None] = {}
+
+    def grow(self, kind: str, entry_id: str, parent: str | None) -> bool:
+        if entry_id in self.kinds:
+            return False
+        self.kinds[entry_id], self.named[entry_id] = kind, parent
+        self.parents[entry_id] = parent if parent in self.kinds and parent != entry_id else None
+        for child, name in self.named.items():
+            waits = name == entry_id and self.parents[child] is None
+            if waits and child not in self.above(entry_id):
+                self.parents[child] = entry_id
+        return True
+
+    def above(self, entry_id: str | None) -> list[str]:
+        found: list[str] = []
+        while entry_id is not None:
+            assert entry_id not in found
+            found.append(entry_id)
+            entry_id = self.parents[entry_id]
+        return found
+
+    def position(self, entry_id: str) -> str | None:
+        return next((one for one in self.above(entry_id) if self.kinds[one] not in BOOKKEEPING), None)
+
+    def children(self, entry_id: str | None) -> list[str]:
+        return [one for one in self.kinds if self.parents[one] == entry_id]
+
+    def tips(self) -> list[str]:
+        positions = [one for one in self.kinds if self.kinds[one] not in BOOKKEEPING]
+        return [one for one in positions if not any(one in self.above(other)[1:] for other in positions)]
+
+
+NAMES: Final = st.sampled_from([*"abcdefgh"])
+KINDS: Final = st.sampled_from(["message", "message", "label", "custom", "compaction", "from.tomorrow"])
+SAID: Final = st.lists(st.tuples(KINDS, NAMES, st.none() | NAMES | st.just("nowhere")), max_size=14)
+
+
+def grown(said: Iterable[Said]) -> Tree:
+    tree = Tree()
+    for kind, entry_id, parent in said:
+        tree.grow(kind, EntryId(entry_id), parent)
+    return tree
+
+
+def chain(*kinds: str) -> Tree:
+    return grown((kind, str(index), str(index - 1) if index else None) for index, kind in enumerate(kinds))
+
+
+def envelopes(said: Iterable[Said]) -> list[Envelope]:
+    return [Envelope(kind, EntryId(one), None if parent is None else EntryId(parent)) for kind, one, parent in said]
+
+
+def ids(tree: Tree, indices: Iterable[int]) -> list[str]:
+    return [tree.id(index) for index in indices]
+
+
+def assert_alike(tree: Tree, naive: Naive) -> None:
+    every = list(naive.kinds)
+    assert ids(tree, range(len(tree))) == every
+    assert tree.leaf == (len(every) - 1 if every else None)
+    assert ids(tree, tree.children(None)) == naive.children(None)
+    assert ids(tree, tree.tips()) == naive.tips()
+    for kind in {*naive.kinds.values(), "unheard of"}:
+        assert ids(tree, tree.of_kind(kind)) == [one for one in every if naive.kinds[one] == kind]
+    for index, one in enumerate(every):
+        assert (tree.index(one), tree.kind(index), one in tree) == (index, naive.kinds[one], True)
+        parent, position = tree.parent(index), tree.position(index)
+        assert (None if parent is None else tree.id(parent)) == naive.parents[one]
+        assert tree.detached(index) == (naive.named[one] is not None and naive.parents[one] is None)
+        assert ids(tree, tree.children(index)) == naive.children(one)
+        assert ids(tree, tree.upwards(index)) == naive.above(one)
+        assert ids(tree, tree.path(index)) == naive.above(one)[::-1]
+        assert (None if position is None else tree.id(position)) == naive.position(one)
+
+
+def reachable(tree: Tree) -> list[int]:
+    found: list[int] = []
+    todo = list(tree.children(None))
+    while todo:
+        found.append(todo.pop())
+        todo.extend(tree.children(found[-1]))
+    return sorted(found)
+
+
+@given(SAID)
+def test_it_is_the_naive_tree_at_every_step(said: list[Said]) -> None:
+    tree, naive = Tree(), Naive()
+    for kind, entry_id, parent in said:
+        assert tree.grow(kind, EntryId(entry_id), parent) == naive.grow(kind, entry_id, parent)
+        assert_alike(tree, naive)
+
+
+@given(SAID, st.lists(st.integers(0, 14), max_size=3))
+def test_how_it_is_cut_into_calls_makes_no_difference(said: list[Said], cuts: list[int]) -> None:
+    tree, naive = Tree(), Naive()
+    bounds = sorted({0, len(said), *(cut for cut in cuts if cut < len(said))})
+    for first, end in itertools.pairwise(bounds):
+        part = said[first:end]
+        refused = tree.extend(envelopes(part))
+        assert refused == [nth for nth, one in enumerate(part) if not naive.grow(*one)]
+    assert_alike(tree, naive)
+
+
+@given(SAID)
+def test_every_entry_is_reached_from_the_roots_once(said: list[Said]) -> None:
+    tree = grown(said)
+
+    assert reachable(tree) == list(range(len(tree)))
+
+
+@given(SAID, st.data())
+def test_ancestors_are_those_of_the_naive_tree(said: list[Said], data: st.DataObject) -> None:
+    tree, naive = grown(said), Naive()
+    for each in said:
+        naive.grow(*each)
+    if not said:
+        return
+    one, other = (data.draw(st.integers(0, len(tree) - 1)) for _ in range(2))
+    above_one, above_other = naive.above(tree.id(one)), naive.above(tree.id(other))
+
+    assert tree.is_ancestor(one, other) == (tree.id(one) in above_other)
+    common = tree.common_ancestor(one, other)
+    expected = next((above for above in above_one if above in above_other), None)
+    assert (None if common is None else tree.id(common)) == expected
+    assert tree.common_ancestor(other, one) == common
+
+
+@given(SAID)
+def test_ids_that_may_not_be_given_are_those_held_and_those_waited_for(said: list[Said]) -> None:
+    tree = grown(said)
+    held = {*ids(tree, range(len(tree)))}
+    named = {parent for _, _, parent in said if parent is not None}
+
+    assert all(one in tree.ids for one in held)
+    assert {one for one in [*"abcdefgh", "nowhere", "other"] if one in tree.ids} <= held | named
+
+
+def test_a_new_id_that_a_missing_parent_has_would_adopt_strangers() -> None:
+    tree = grown([("message", "a", "nowhere")])
+
+    assert "nowhere" in tree.ids
+    assert "nowhere" not in tree
+
+
+def test_nothing_has_no_leaf_no_path_and_no_tips() -> None:
+    tree = Tree()
+
+    assert (len(tree), tree.leaf, tree.index("a"), "a" in tree) == (0, None, None, False)
+    assert (list(tree.children(None)), list(tree.tips()), list(tree.of_kind("message"))) == ([], [], [])
+    assert (tree.path(None), list(tree.upwards(None)), tree.position(None)) == ([], [], None)
+    assert (tree.common_ancestor(None, None), grown([("m", "a", None)]).common_ancestor(0, None)) == (None, None)
+
+
+def test_a_circle_is_cut_at_the_one_that_came_first() -> None:
+    tree = grown([("m", "a", "c"), ("m", "b", "a"), ("m", "c", "b")])
+
+    assert [tree.detached(index) for index in range(3)] == [True, False, False]
+    assert tree.path(2) == [0, 1, 2]
+    assert list(tree.children(None)) == [0]
+
+
+def test_a_self_parent_is_detached() -> None:
+    tree = grown([("m", "a", "a"), ("m", "b", "a")])
+
+    assert (tree.detached(0), tree.parent(0), tree.path(1)) == (True, None, [0, 1])
+
+
+def test_children_that_were_asked_for_early_are_found_by_a_parent_that_comes_late() -> None:
+    tree = grown([("m", "b", "a"), ("m", "c", "a"), ("m", "d", "b")])
+    assert list(tree.children(None)) == [0, 1]
+    assert list(tree.children(0)) == [2]
+
+    tree.grow("m", EntryId("a"), None)
+
+    assert list(tree.children(None)) == [3]
+    assert list(tree.children(3)) == [0, 1]
+    assert tree.path(2) == [3, 0, 2]
+    assert tree.is_ancestor(3, 2)
+    assert not tree.detached(0)
+
+
+def test_the_leaf_is_the_last_entry_whatever_it_is() -> None:
+    assert chain("message", "label", "custom").leaf == 2
+
+
+def test_positions_pass_over_bookkeeping_and_tips_are_positions() -> None:
+    tree = chain("label", "message", *sorted(BOOKKEEPING), "message", "usage", "custom")
+
+    assert [tree.position(index) for index in range(len(tree))] == [None, 1, *[1] * len(BOOKKEEPING), 8, 8, 8]
+    assert list(tree.tips()) == [8]
+
+
+def test_a_branch_of_bookkeeping_alone_is_none() -> None:
+    tree = grown([("message", "a", None), ("message", "b", "a"), ("label", "c", "a"), ("custom", "d", "c")])
+
+    assert list(tree.tips()) == [1]
+    assert list(chain("custom", "label").tips()) == []
+
+
+def test_two_branches_from_one_bookkeeping_entry_are_two() -> None:
+    tree = grown([("message", "a", None), ("label", "b", "a"), ("message", "c", "b"), ("message", "d", "b")])
+
+    assert list(tree.tips()) == [2, 3]
+
+
+def test_a_kind_is_found_among_what_came_since_too() -> None:
+    tree = chain("message", "label")
+    assert list(tree.of_kind("label")) == [1]
+    tree.grow("label", EntryId("x"), None)
+
+    assert list(tree.of_kind("label")) == [1, 2]
+    assert list(tree.of_kind("unheard of")) == []
+
+
+def test_there_may_be_any_number_of_kinds() -> None:
+    """65,536 kinds used to end in an OverflowError."""
+    tree = grown((f"kind{index}", str(index), None) for index in range(66_000))
+
+    assert tree.kind(65_999) == "kind65999"
+    assert list(tree.of_kind("kind65999")) == [65_999]
+
+
+MANY: Final = 20_000
+CHAIN: Final[Sequence[Said]] = [("message", str(n), str(n - 1) if n else None) for n in range(MANY)]
+SHAPES: Final[dict[str, Sequence[Said]]] = {
+    "chain": CHAIN,
+    "backwards": CHAIN[::-1],
+    "pairs the wrong way round": [one for n in range(0, MANY, 2) for one in (CHAIN[n + 1], CHAIN[n])],
+    "triples the wrong way round": [one for n in range(0, MANY - 2, 3) for one in (*CHAIN[n + 1 : n + 3], CHAIN[n])],
+    "all wait for one": [*(("message", str(n), "late") for n in range(MANY)), ("message", "late", None)],
+    "all roots": [("message", str(n), None) for n in range(MANY)],
+    "bookkeeping": [("label", one, parent) for _, one, parent in CHAIN],
+    "messages on bookkeeping": [
+        one for n in range(MANY // 2) for one in (("label", f"l{n}", f"l{n - 1}"), ("message", f"m{n}", f"l{n}"))
+    ],
+    "one circle": [*CHAIN[1:], ("message", "0", str(MANY - 1))],
+}
+
+
+@pytest.mark.parametrize("said", SHAPES.values(), ids=SHAPES)
+def test_twenty_thousand_entries_of_any_shape_take_no_time(said: Sequence[Said]) -> None:
+    """What grows with the square of them takes a minute here; this takes some hundredths of a second."""
+    tree = Tree()
+    started = time.process_time()
+    tree.extend(envelopes(said))
+    for root in tree.children(None):
+        tree.children(root)
+    tree.tips()
+    assert len(reachable(tree)) == len(tree) == len(said)
+    for _ in range(200):
+        tree.of_kind("session_info")
+
+    assert time.process_time() - started < 2

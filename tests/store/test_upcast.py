@@ -1,0 +1,182 @@
+"""Old lines raised: the same bytes each time, and nothing changed that need not be."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sapwood.events.base import Json
+from sapwood.events.codec import decode_entry, decode_envelope
+from sapwood.events.entries import Compaction, CustomMessageEntry, MessageEntry, Unknown
+from sapwood.events.ids import EntryId
+from sapwood.events.messages import CustomMessage
+from sapwood.store.upcast import from_version_1, from_version_2, made_up_ids
+from tests.strategies import JSON, TEXTS
+
+ID, PARENT = EntryId("00000002"), EntryId("00000001")
+
+
+def raised(line: bytes, parent: EntryId | None = PARENT) -> bytes:
+    """A version 1 line raised, in a file of nine entries."""
+    return from_version_1(line, ID, parent, lambda place: EntryId(f"line{place}") if 0 < place < 10 else None)
+
+
+def compaction(**fields: Json) -> bytes:
+    return json.dumps({"type": "compaction", "summary": "s", "tokensBefore": 7, **fields}).encode()
+
+
+def test_made_up_ids_are_the_same_at_every_reading_and_differ_by_session() -> None:
+    ids, again, others = made_up_ids("s1"), made_up_ids("s1"), made_up_ids("s2")
+
+    assert (
+        [ids(place) for place in range(3)]
+        == [again(place) for place in range(3)]
+        == ["93d74768", "320ec119", "d0463aca"]
+    )
+    assert ids(0) != others(0)
+    assert made_up_ids("")(0) != made_up_ids("é")(0)
+
+
+def test_made_up_ids_are_eight_hex_characters_and_no_two_alike() -> None:
+    ids = made_up_ids("s1")
+    made = {ids(place) for place in range(100_000)}
+
+    assert len(made) == 100_000
+    assert all(len(one) == 8 and set(one) <= set("0123456789abcdef") for one in made)
+
+
+def test_a_line_gets_its_ids_behind_its_type_and_keeps_the_bytes_of_the_rest() -> None:
+    assert raised(b'{"zeta":[1.50, 1e2,"\\u00e9"], "type":"from.before","n":123456789012345678901234567890}') == (
+        b'{"type":"from.before","id":"00000002","parentId":"00000001",'
+        b'"zeta":[1.50, 1e2,"\\u00e9"],"n":123456789012345678901234567890}'
+    )
+
+
+def test_the_first_line_has_no_parent() -> None:
+    assert raised(b'{"type":"x"}', None) == b'{"type":"x","id":"00000002","parentId":null}'
+
+
+@pytest.mark.parametrize("own", [b'"id":"mine","parentId":"yours"', b'"id":5', b'"parentId":[]', b'"id":null'])
+def test_ids_of_its_own_are_not_its_ids(own: bytes) -> None:
+    envelope = decode_envelope(raised(b'{"type":"x",' + own + b"}"))
+
+    assert (envelope.id, envelope.parentId) == (ID, PARENT)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        b'{"type":"x","text":"\\ud800"}',
+        b'{"type":"x","\xff":1}',
+        b'{"type":"x","deep":' + b"[" * 5000 + b"]" * 5000 + b"}",
+        b'{"type":"x","text":"\\ud800","id":"mine"} \t\r',
+    ],
+)
+def test_a_line_that_cannot_be_taken_apart_is_raised_at_its_end(odd: bytes) -> None:
+    line = raised(odd)
+
+    assert line == odd.rstrip()[:-1] + b',"id":"00000002","parentId":"00000001"}'
+    assert line == raised(odd)
+
+
+@pytest.mark.parametrize(
+    ("index", "kept"),
+    [
+        (1, "line1"),
+        (9, "line9"),
+        (7.0, "line7"),
+        (0, ID),
+        (10, ID),
+        (-1, ID),
+        (7.5, ID),
+        ("7", ID),
+        (None, ID),
+        (1e300, ID),
+    ],
+)
+def test_the_first_kept_entry_goes_by_its_id_and_by_its_own_if_nothing_is_kept(index: Json, kept: str) -> None:
+    line = raised(compaction(firstKeptEntryIndex=index))
+
+    assert decode_entry(line) == Compaction(
+        id=ID, parent_id=PARENT, timestamp="", summary="s", tokens_before=7, first_kept_entry_id=EntryId(kept)
+    ) or decode_entry(line) == Unknown(type="compaction", id=ID, parent_id=PARENT, timestamp="", line=line)
+    assert json.loads(line)["firstKeptEntryId"] == kept
+    assert b"firstKeptEntryIndex" not in line
+
+
+def test_a_number_that_is_none_keeps_nothing() -> None:
+    assert json.loads(raised(b'{"type":"compaction","firstKeptEntryIndex":1e999}'))["firstKeptEntryId"] == ID
+
+
+def test_only_a_compaction_has_a_first_kept_entry() -> None:
+    line = raised(b'{"type":"custom","firstKeptEntryIndex":3}')
+
+    assert json.loads(line)["firstKeptEntryIndex"] == 3
+    assert b"firstKeptEntryId" not in line
+
+
+def test_a_compaction_without_an_index_is_left_without() -> None:
+    assert json.loads(raised(compaction(firstKeptEntryId="f"))).get("firstKeptEntryId") == "f"
+
+
+HOOK = (
+    b'{"type":"message","id":"a","parentId":null,"timestamp":"t","message":'
+    b'{"content":"see hookMessage","role":"hookMessage","customType":"net.map","display":true,"timestamp":1.0e3}}'
+)
+
+
+def test_a_hook_message_is_a_custom_message_and_the_rest_keeps_its_bytes() -> None:
+    assert from_version_2(HOOK) == HOOK.replace(b'"role":"hookMessage"', b'"role":"custom"')
+
+
+def test_a_hook_message_reads_as_a_custom_message() -> None:
+    entry = decode_entry(from_version_2(HOOK.replace(b"1.0e3", b"1000")))
+
+    assert isinstance(entry, MessageEntry)
+    assert entry.message == CustomMessage(
+        custom_type="net.map", content="see hookMessage", display=True, timestamp=1000
+    )
+    assert not isinstance(entry, CustomMessageEntry)
+
+
+def test_a_hook_message_of_version_1_is_one_too() -> None:
+    old = HOOK.replace(b'"id":"a","parentId":null,', b"")
+
+    assert raised(old) == from_version_2(old).replace(
+        b'"message",', b'"message","id":"00000002","parentId":"00000001",'
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"type":"message","id":"a", "message":{"role":"user","content":"what is a hookMessage?"}}',
+        b'{"type":"custom","id":"a", "data":{"role":"hookMessage"}}',
+        b'{"type":"message","id":"a", "message":"hookMessage"}',
+        b'{"type":"message","id":"a", "message":{"role":5,"content":"hookMessage"}}',
+        b'{"type":"message","id":"a", "message":{"content":"hookMessage"}}',
+        b'{"type":"message","id":"a", "message":{"role":"hookMessage","content":"\\ud800"}}',
+        b'{"type":"message","id":"a", "hookMessage":' + b"[" * 5000 + b"]" * 5000 + b"}",
+        b'{"type":"message","id":"a", "message":{"role":"user"}}',
+    ],
+)
+def test_whatever_is_no_hook_message_stays_as_it_is(line: bytes) -> None:
+    """A text that spoke of hookMessage used to be written anew, with other spaces and other numbers."""
+    assert from_version_2(line) == line
+
+
+@given(kind=TEXTS, fields=st.dictionaries(TEXTS, JSON, max_size=4), ascii_only=st.booleans())
+def test_any_object_with_a_type_is_raised_to_one_with_an_envelope(
+    kind: str, fields: dict[str, Json], ascii_only: bool
+) -> None:
+    line = json.dumps({**fields, "type": kind, "timestamp": "t"}, ensure_ascii=ascii_only).encode()
+    envelope = decode_envelope(raised(line))
+
+    assert (envelope.type, envelope.id, envelope.parentId) == (kind, ID, PARENT)
+    assert b"\n" not in raised(line)
+    again = json.loads(raised(line))
+    for name in {*fields} - {"id", "parentId", "type", "timestamp", "message", "firstKeptEntryIndex"}:
+        assert again[name] == fields[name]
