@@ -15,11 +15,11 @@ from sapwood.actors.kernel import (
     Actor,
     ActorCrashed,
     ActorFailed,
-    Answer,
     Closed,
     OperationCancelled,
     OperationCrashed,
     Published,
+    Reaction,
     Ref,
     Refuse,
     Reply,
@@ -313,7 +313,7 @@ async def test_a_message_in_a_tap_that_never_lets_go_is_answered_closed(
 
 @pytest.mark.parametrize("where", ["handle", "operation"])
 async def test_a_keyboard_interrupt_passes_through(where: str) -> None:
-    def act() -> Answer:
+    def act() -> Reaction:
         if where == "handle":
             raise KeyboardInterrupt
         return Start(interrupt, "work")
@@ -361,7 +361,7 @@ class Log(Actor[Append | Since]):
     def __init__(self, items: list[int], system: System) -> None:
         self.items, self.system = items, system
 
-    def handle(self, message: Append | Since) -> Answer:
+    def handle(self, message: Append | Since) -> Reaction:
         match message:
             case Append(item):
                 self.items.append(item)
@@ -377,7 +377,7 @@ class Fold(Actor[Appended | Notes]):
     def __init__(self, log: Ref) -> None:
         self.log, self.folded = log, list[int]()
 
-    def handle(self, message: Appended | Notes) -> Answer:
+    def handle(self, message: Appended | Notes) -> Reaction:
         return Start(self.pull, "pull") if isinstance(message, Notes) else None
 
     async def pull(self) -> list[object]:
@@ -454,7 +454,7 @@ class Program:
             with trio.CancelScope(shield=True):
                 await trio.sleep(5)
 
-        answers: dict[str, Answer] = {
+        answers: dict[str, Reaction] = {
             "reply": Reply("given"),
             "refuse": Refuse(Closed("it")),
             "give": Start(give, "give", tells=True),
