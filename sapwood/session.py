@@ -106,7 +106,7 @@ class Session(Reading):
         self._closed = True
         wiring = self._wiring
         with trio.move_on_after(CLOSING_SECONDS, shield=True), suppress(SapwoodError):
-            if self.state != "idle":
+            if self.state != "idle" or wiring.shelf.handles():
                 await wiring.agent.ask(Abort())
             for handle in wiring.shelf.handles():
                 await handle.done()

@@ -26,10 +26,10 @@ from sapwood.actors.kernel import Actor, Ref, Reply, Start, insist
 from sapwood.actors.session_log.view import View
 from sapwood.events.commands import Abort, Input, Prompt
 from sapwood.events.entries import MessageEntry
-from sapwood.events.ids import new_entry_id
+from sapwood.events.ids import EntryId, new_entry_id
 from sapwood.events.messages import AssistantMessage
 from sapwood.events.models import Model
-from sapwood.events.requests import Accept, Acquire, Append, CallId, Generate, Project, StopCall
+from sapwood.events.requests import Accept, Acquire, Append, CallId, Generate, Lease, Project, StopCall
 from sapwood.events.runtime import AgentSettled, Diagnostic, Event
 
 
@@ -48,43 +48,56 @@ class Desk:
     model: Model
 
 
+@attrs.define(eq=False)
+class _Run:
+    """A run that was asked for."""
+
+    call: CallId
+    """Its model call, the one under way or the next one."""
+    ended: trio.Event = attrs.field(factory=trio.Event)
+
+
 class Agent(Actor[Prompt | Abort]):
     """Owns the run. Asked for prompts and aborts; announces everything that a run does."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
-        self._call: CallId | None = None
-        self._settled: trio.Event | None = None
+        self._runs: dict[EntryId, _Run] = {}
+        """Those that were asked for and have not ended; all but one of them are about to be refused."""
 
     def handle(self, message: Prompt | Abort) -> Reply | Start:
         match message:
             case Prompt(input=taken):
                 if taken.entry_id in self._desk.view.tree:
                     return Reply()  # asked again after a crash: it was delivered, and its run is over
-                return Start(lambda: self._run(taken), name=f"run {taken.entry_id}", owner="actor")
+                run = self._runs[taken.entry_id] = _Run(_call_id(taken, 0))
+                return Start(lambda: self._run(taken, run), name=f"run {taken.entry_id}", owner="actor")
             case Abort():
                 return Start(self._abort, name="abort", owner="actor")
             case _:
                 assert_never(message)
 
-    async def _run(self, taken: Input) -> None:
-        lease = await self._desk.exclusion.ask(Acquire(newcomer="prompt"))
-        settled = self._settled = trio.Event()
-        self._call = _call_id(taken, 0)
+    async def _run(self, taken: Input, run: _Run) -> None:
+        try:
+            lease = await self._desk.exclusion.ask(Acquire(newcomer="prompt"))
+            await self._hold(lease, taken, run)
+        finally:
+            del self._runs[taken.entry_id]
+            run.ended.set()
+
+    async def _hold(self, lease: Lease, taken: Input, run: _Run) -> None:
         aborted = True
         try:
             await insist(self._desk.inbox, Accept(input=taken))
-            aborted = await self._turns(taken)
+            aborted = await self._turns(taken, run)
         except Exception as error:
             self._desk.publish(Diagnostic(code="run_failed", message=str(error)))
             raise
         finally:
             lease.release()
-            self._call = None
             self._desk.publish(AgentSettled(aborted=aborted))
-            settled.set()
 
-    async def _turns(self, taken: Input) -> bool:
+    async def _turns(self, taken: Input, run: _Run) -> bool:
         state = IDLE
         happened: Happened = Started(taken)
         while True:
@@ -96,7 +109,8 @@ class Agent(Actor[Prompt | Abort]):
                 case Record():
                     happened = await self._record(do)
                 case CallModel(turn_index):
-                    happened = Answered(await self._answer(taken, turn_index))
+                    run.call = _call_id(taken, turn_index)
+                    happened = Answered(await self._answer(run.call))
                 case End(aborted):
                     return aborted
                 case _:
@@ -110,9 +124,8 @@ class Agent(Actor[Prompt | Abort]):
         await insist(desk.session_log, Append(entries=(entry,)))
         return Recorded(do.message, entry_id)
 
-    async def _answer(self, taken: Input, turn_index: int) -> AssistantMessage:
+    async def _answer(self, call_id: CallId) -> AssistantMessage:
         desk = self._desk
-        self._call = call_id = _call_id(taken, turn_index)
         context = await insist(desk.projection, Project())
         return await insist(
             desk.model_actor,
@@ -126,12 +139,10 @@ class Agent(Actor[Prompt | Abort]):
         )
 
     async def _abort(self) -> None:
-        settled = self._settled
-        if settled is None or settled.is_set():
-            return
-        if self._call is not None:
-            await self._desk.model_actor.ask(StopCall(call_id=self._call))
-        await settled.wait()
+        for run in tuple(self._runs.values()):
+            await self._desk.model_actor.ask(StopCall(call_id=run.call))
+        for run in tuple(self._runs.values()):
+            await run.ended.wait()
 
 
 def _call_id(taken: Input, turn_index: int) -> CallId:

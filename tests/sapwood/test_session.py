@@ -170,6 +170,19 @@ async def test_closing_in_mid_answer_records_what_came_as_aborted(
         assert [item.unsent for item in session.context().items] == [None, "aborted"]
 
 
+async def test_leaving_right_after_submitting_records_the_input_and_stops_its_call(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    path = str(tmp_path / "s.jsonl")
+    async with talking(ScriptedAnswer(text="never", wait=1000), where=path) as session:
+        handle = session.submit("hi")
+
+    assert trio.current_time() < 0.2
+    assert isinstance(handle.outcome_nowait, Delivered)
+    async with talking(where=path) as session:
+        assert [item.unsent for item in session.context().items] == [None, "aborted"]
+
+
 async def test_a_cancelled_host_leaves_a_whole_log_and_no_task(
     tmp_path: Path, autojump_clock: trio.testing.MockClock
 ) -> None:
