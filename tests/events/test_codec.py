@@ -362,6 +362,8 @@ NO_ENTRY: dict[str, bytes] = {
 }
 STRANGE: dict[str, bytes] = {
     "later kind": line_of("", "later"),
+    "later kind with a CR": line_of("", "later") + b"\r",
+    "later kind with blanks": b" \t" + line_of("", "later") + b"  ",
     "no parent": b'{"type":"custom","id":"a","timestamp":"t","customType":"x"}',
     "no time": b'{"type":"custom","id":"a","parentId":null,"customType":"x"}',
     "second header": b'{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/"}',
@@ -425,6 +427,8 @@ def test_a_bad_header_is_no_header(line: bytes) -> None:
         b'{"type":"label","id":"s","parentId":null,"timestamp":"t","targetId":"a"}',
         b'{"type":"session","id":5,"timestamp":"t"}',
         b'{"type":"session","timestamp":"t"}',
+        b'{"type":"session","id":"s","timestamp":"t","version":true}',
+        b'{"type":"session","id":"s","timestamp":"t","version":null}',
     ],
 )
 def test_a_header_says_that_it_is_one_and_has_an_id(line: bytes) -> None:

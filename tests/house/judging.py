@@ -40,7 +40,7 @@ def main() -> None:
     """Read jobs as `[[source, text, test], …]`, write their verdicts as `[code, …]`."""
     for name in LOADED:
         importlib.import_module(name)
-    print(json.dumps([judge(Path(source), text, test) for source, text, test in json.load(sys.stdin)]))
+    json.dump([judge(Path(source), text, test) for source, text, test in json.load(sys.stdin)], sys.stdout)
 
 
 def judge(source: Path, text: str, test: str) -> int:

@@ -65,6 +65,16 @@ def header_of(version: int | None, session_id: str = "old") -> bytes:
     ).encode()
 
 
+def old_file(*more: bytes) -> bytes:
+    """A version 1 session of three entries."""
+    old = [b'{"type":"message","timestamp":"t","n":%d}' % number for number in range(3)]
+    return file_of(*old, *more, head=header_of(None) + b"\n")
+
+
+def folder_of(path: Path) -> dict[str, bytes]:
+    return {one.name: one.read_bytes() for one in path.parent.iterdir()}
+
+
 class Watched:
     """A file whose bytes and time must not change."""
 

@@ -1,52 +1,41 @@
-"""A session's file: opened whatever is in it, appended to or left as it was."""
+"""A session's file: opened whatever is in it, read without a trace, and made with its first entries."""
 
 from __future__ import annotations
 
 import errno
 import gc
-import json
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-import attrs
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from sapwood.events.codec import decode_entry, decode_header
-from sapwood.events.entries import FORK_MARKER, Custom, Header, MessageEntry, Unknown
+from sapwood.events.codec import decode_entry, encode_entry
+from sapwood.events.entries import Header, Unknown
 from sapwood.events.errors import (
     CannotOpen,
     CannotWrite,
     InvalidSessionId,
     NewerVersion,
-    NotAnEntry,
     NotASession,
     StoreClosed,
-    Unencodable,
 )
-from sapwood.events.ids import EntryId, SessionId
-from sapwood.events.messages import CustomMessage
-from sapwood.store import jsonl
-from sapwood.store.jsonl import JsonlStore
-from sapwood.store.memory import MemoryStore
+from sapwood.events.ids import SessionId
 from sapwood.store.scan import BOM
 from sapwood.store.testing import odd_line
 from tests.build import HEADER, TIME, user
 from tests.build import message_entry as message
 from tests.store.faults import ERRNOS, FaultyDisk
 from tests.store.stores import (
-    DATA,
     HEAD,
     Watched,
     file_of,
     header_of,
-    ids_of,
     line,
     lines_of,
+    old_file,
     opened,
     shape_of,
 )
@@ -65,9 +54,6 @@ def disk() -> Iterator[FaultyDisk]:
     yield disk
     for descriptor in disk.open_descriptors:
         os.close(descriptor)
-
-
-# what is no session, and what cannot be opened
 
 
 NO_SESSIONS: Final = {
@@ -148,9 +134,6 @@ def test_a_header_that_cannot_be_made_leaves_nothing_open(path: Path, disk: Faul
     assert disk.open_descriptors == set()
 
 
-# a new session
-
-
 def test_a_new_session_is_nowhere_until_its_first_append(tmp_path: Path) -> None:
     store = opened(tmp_path / "deep" / "er" / "s.jsonl")
     assert (store.header, len(store.tree), store.unread, store.read_only) == (HEADER, 0, (), False)
@@ -223,9 +206,6 @@ def test_a_file_of_a_new_session_that_was_deleted_is_not_made_again_without_its_
     assert caught.value.errno == errno.ENOENT
     assert not path.exists()
     assert lines_of(store) == [A]  # the descriptor still has it
-
-
-# reading
 
 
 def test_opening_reading_and_closing_change_neither_bytes_nor_time(path: Path) -> None:
@@ -392,9 +372,6 @@ def test_a_closed_store_says_so(path: Path) -> None:
     assert (store.where, store.header, len(store.tree)) == (str(path), HEADER, 1)
 
 
-# paths
-
-
 def test_a_path_may_be_text_or_a_path(path: Path) -> None:
     for one in (str(path), path):
         store = opened(one)
@@ -437,422 +414,10 @@ def test_a_link_leads_to_its_file(path: Path, tmp_path: Path) -> None:
     assert path.read_bytes() == file_of(A, B)
 
 
-# appending on a disk that fails
-
-
-@attrs.frozen
-class Scene:
-    """A session before an append."""
-
-    content: bytes | None
-    earlier: Sequence[bytes] = ()
-
-    def play(self, path: Path, disk: FaultyDisk) -> JsonlStore:
-        if self.content is not None:
-            path.write_bytes(self.content)
-        store = opened(path, disk)
-        for one in self.earlier:
-            store.append([one])
-        return store
-
-
-def old_file(*more: bytes) -> bytes:
-    """A version 1 session of three entries."""
-    old = [b'{"type":"message","timestamp":"t","n":%d}' % number for number in range(3)]
-    return file_of(*old, *more, head=header_of(None) + b"\n")
-
-
-SCENES: Final = {
-    "no file": Scene(None),
-    "no file, second append": Scene(None, [A]),
-    "an empty file": Scene(b""),
-    "a file": Scene(file_of(A, B)),
-    "a file, second append": Scene(file_of(A), [B]),
-    "a torn file": Scene(file_of(A) + B[:-5]),
-    "version 1": Scene(old_file()),
-    "version 2": Scene(file_of(A, head=header_of(2) + b"\n")),
-}
-BATCH: Final = [line("x"), line("y", "x")]
-CALLS: Final = 15
-"""More than any first append makes: three lines are read of a version 1 file."""
-
-
-def folder_of(path: Path) -> dict[str, bytes]:
-    return {one.name: one.read_bytes() for one in path.parent.iterdir()}
-
-
-@pytest.mark.parametrize("undo_fails", [False, True], ids=["once", "from then on"])
-@pytest.mark.parametrize("nth", range(CALLS))
-@pytest.mark.parametrize("scene", SCENES.values(), ids=SCENES)
-def test_whatever_call_fails_memory_does_not_run_ahead_and_the_next_append_works(
-    scene: Scene, nth: int, undo_fails: bool, tmp_path: Path, disk: FaultyDisk
-) -> None:
-    number = ERRNOS[nth % len(ERRNOS)]
-    path = tmp_path / "folder" / "s.jsonl"
-    path.parent.mkdir()
-    store = scene.play(path, disk)
-    before, shape, where, files = lines_of(store), shape_of(store), store.where, folder_of(path)
-    disk.takes_before_failing = 70
-
-    with disk.failing(number, only=nth, and_on=undo_fails):
-        try:
-            store.append(BATCH)
-        except CannotWrite as caught:
-            failed: int | None = caught.errno
-        else:
-            failed = None
-
-    if failed is None:
-        before = lines_of(store)
-        assert before[len(shape) :][:2] == BATCH
-    else:
-        assert failed == number
-        assert (lines_of(store), shape_of(store), store.where) == (before, shape, where)
-        if not undo_fails:
-            assert folder_of(path) == files
-    for name, content in files.items():
-        assert folder_of(path)[name].startswith(content)
-
-    # and everything is right again
-    last = line("z", "a")
-    store.append([last])
-    assert lines_of(store)[: len(before) + 1] == [*before, last]
-    again = opened(store.where)
-    assert (lines_of(again), shape_of(again)) == (lines_of(store), shape_of(store))
-    again.close()
-    store.close()
-    assert disk.open_descriptors == set()
-
-
-def test_no_append_makes_more_calls_than_are_failed_above(tmp_path: Path, disk: FaultyDisk) -> None:
-    for number, scene in enumerate(SCENES.values()):
-        store = scene.play(tmp_path / f"{number}.jsonl", disk)
-        first = len(disk.calls)
-        store.append(BATCH)
-        assert len(disk.calls) - first < CALLS
-
-
-def test_a_refused_line_calls_nothing(path: Path, disk: FaultyDisk) -> None:
-    store = opened(path, disk)
-    disk.calls.clear()
-    with pytest.raises(NotAnEntry):
-        store.append([A, b"rubbish"])
-
-    assert disk.calls == []
-
-
-@pytest.mark.parametrize("theirs", [D + b"\n", D, D[:9]])
-def test_a_file_that_somebody_else_let_grow_keeps_every_line(path: Path, theirs: bytes) -> None:
-    """Our line used to be glued to what they had not finished, and was lost."""
-    store = opened(path)
-    store.append([A])
-    with path.open("ab") as other:
-        other.write(theirs)
-    store.append([B, C])
-    store.append([line("e", "c")])
-
-    assert lines_of(store) == [A, B, C, line("e", "c")]
-    assert [one for one in ids_of(opened(path)) if one != "d"] == ["a", "b", "c", "e"]
-
-
-@pytest.mark.parametrize("change", [lambda path: path.unlink(), lambda path: os.truncate(path, 9)])
-def test_a_session_that_was_taken_away_is_not_begun_again_headless(path: Path, change: Callable[[Path], None]) -> None:
-    path.write_bytes(file_of(A))
-    store = opened(path)
-    change(path)
-    files = folder_of(path)
-
-    with pytest.raises(CannotWrite):
-        store.append([B])
-
-    assert folder_of(path) == files
-    assert len(store.tree) == 1
-
-
-def test_appending_does_not_read_the_session_again(path: Path, disk: FaultyDisk) -> None:
-    path.write_bytes(file_of(A))
-    store = opened(path, disk)
-    store.append([B])
-    disk.calls.clear()
-    store.append([C])
-
-    assert disk.calls == ["status", "status_at", "status", "read", "write", "status"]
-
-
-# version 2
-
-
-def test_version_2_is_raised_on_reading_and_appended_to_in_place(path: Path) -> None:
-    content = (DATA / "v2.jsonl").read_bytes()
-    path.write_bytes(content)
-    store = opened(path)
-    raised = lines_of(store)
-    assert raised == lines_of(store) == lines_of(opened(path))
-    original = content.split(b"\n")[1:-1]
-    assert [one for one in raised if one not in original] == [
-        one.replace(b'"role":"hookMessage"', b'"role":"custom"') for one in original if b'"hookMessage"' in one
-    ]
-    hook = [decode_entry(one) for one in raised if one not in original]
-    assert all(isinstance(one, MessageEntry) and isinstance(one.message, CustomMessage) for one in hook)
-    assert hook
-
-    store.append([C])
-
-    assert (store.header.version, store.where) == (2, str(path))
-    assert path.read_bytes() == content + C + b"\n"
-    assert lines_of(store) == lines_of(opened(path)) == [*raised, C]
-    assert shape_of(store) == shape_of(opened(path))
-
-
-# version 1
-
-
-def made_old(path: Path, content: bytes) -> JsonlStore:
-    path.write_bytes(content)
-    return opened(path)
-
-
-OLD_FILES: Final = {
-    "by hand": (DATA / "v1.jsonl").read_bytes(),
-    "made here": old_file(
-        b'{"type":"compaction","timestamp":"t","summary":"s","firstKeptEntryIndex":2,"tokensBefore":9}',
-        b"rubbish",
-        b'{"type":"message","timestamp":"t","message":{"role":"hookMessage","content":"","customType":"x","display":true,"timestamp":1}}',
-        b'{"type":"message","timestamp":"t","text":"\\ud800"}',
-        b'{"type":"message","timestamp":"t","id":5,"parentId":"mine"}',
-        b'{"type":"mess',
-    ),
-    "a header alone": old_file().split(b"\n")[0],
-}
-
-
-@pytest.mark.parametrize("content", OLD_FILES.values(), ids=OLD_FILES)
-def test_version_1_reads_the_same_each_time(path: Path, content: bytes) -> None:
-    store = made_old(path, content)
-    again = opened(path)
-
-    assert (lines_of(store), shape_of(store)) == (lines_of(again), shape_of(again))
-    assert lines_of(store) == lines_of(store)
-    assert [decode_entry(one).id for one in lines_of(store)] == ids_of(store)
-    assert [decode_entry(one).parent_id for one in lines_of(store)] == [None, *ids_of(store)][: len(store.tree)]
-    assert store.tree.path(store.tree.leaf) == list(range(len(store.tree)))
-
-
-def test_a_compaction_of_version_1_names_its_first_kept_entry(path: Path) -> None:
-    store = made_old(path, OLD_FILES["made here"])
-
-    assert json.loads(store.line(3))["firstKeptEntryId"] == store.tree.id(1)
-    expected = json.loads((DATA / "v1.expected.json").read_bytes())["selected"][1]
-    store = made_old(path, OLD_FILES["by hand"])
-    compaction = next(json.loads(one) for one in lines_of(store) if b'"compaction"' in one)
-    assert compaction["firstKeptEntryId"] == store.tree.id(int(expected.removeprefix("#")) - 1)
-
-
-@pytest.mark.parametrize("content", OLD_FILES.values(), ids=OLD_FILES)
-def test_the_first_append_to_version_1_goes_to_a_version_3_session_beside_it(path: Path, content: bytes) -> None:
-    store = made_old(path, content)
-    watched = Watched(path)
-    before, ids, tree = lines_of(store), ids_of(store), store.tree
-    leaf = ids[-1] if ids else None
-    new = [line("x", leaf), line("y", "x")]
-
-    store.append(new)
-
-    watched.assert_untouched()
-    assert store.where == str(path.with_name("s.v3.jsonl"))
-    assert (store.header.version, store.header.id, store.header.cwd) == (
-        3,
-        HEADER.id,
-        decode_header(content.split(b"\n")[0]).cwd,
-    )
-    assert store.header.parent_session == str(path)
-    assert store.tree is tree
-    assert lines_of(store)[:-1] == [*before, *new]
-    marker = decode_entry(store.line(len(before) + 2))
-    assert marker == Custom(
-        id=EntryId("n0"),
-        parent_id=EntryId("y"),
-        timestamp=TIME,
-        custom_type=FORK_MARKER,
-        data={"parentId": decode_header(content.split(b"\n")[0]).id, "parentPath": str(path), "entries": len(before)},
-    )
-    assert stat.S_IMODE(Path(store.where).stat().st_mode) == 0o600
-
-    store.append([line("z", "n0")])
-    again = opened(store.where)
-    assert (lines_of(again), shape_of(again), again.header) == (lines_of(store), shape_of(store), store.header)
-    assert (again.unread, store.unread) == ((), ())
-    assert ids_of(again) == [*ids, "x", "y", "n0", "z"]
-    assert folder_of(path).keys() == {"s.jsonl", "s.v3.jsonl"}
-
-
-def test_what_others_put_into_an_old_header_goes_along(path: Path) -> None:
-    store = made_old(path, header_of(None)[:-1] + b', "provider": "p", "modelId": "m"}\n')
-    store.append([A])
-
-    assert store.header.extra == opened(store.where).header.extra == {"provider": "p", "modelId": "m"}
-
-
-def test_a_version_3_session_that_stands_beside_it_already_is_left_alone(path: Path) -> None:
-    for number, name in enumerate(["s.v3.jsonl", "s.v3-2.jsonl", "s.v3-3.jsonl"]):
-        store = made_old(path, old_file())
-        store.append([line(f"x{number}")])
-        assert Path(store.where).name == name
-        store.close()
-    assert [
-        b"x0" in path.with_name("s.v3.jsonl").read_bytes(),
-        b"x2" in path.with_name("s.v3-3.jsonl").read_bytes(),
-    ] == [True, True]
-
-
-def test_a_name_without_the_usual_end_gets_one(tmp_path: Path) -> None:
-    store = made_old(tmp_path / "old", old_file())
-    store.append([A])
-
-    assert Path(store.where).name == "old.v3.jsonl"
-
-
-def test_there_is_an_end_to_the_names(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jsonl, "MOST_COPIES", 3)
-    for name in ("s.v3.jsonl", "s.v3-2.jsonl"):
-        path.with_name(name).write_bytes(b"")
-    store = made_old(path, old_file())
-
-    with pytest.raises(CannotWrite) as caught:
-        store.append([A])
-
-    assert caught.value.errno == errno.EEXIST
-    assert (store.where, len(store.tree)) == (str(path), 3)
-
-
-def test_the_markers_id_is_not_that_of_another_new_entry(path: Path) -> None:
-    """It used to be checked against the last new entry alone, and the marker was lost as a duplicate."""
-    store = made_old(path, old_file())
-    store.append([line("n0"), line("n1", "n0"), line("n2", "n1")])
-
-    assert ids_of(store)[3:] == ids_of(opened(store.where))[3:] == ["n0", "n1", "n2", "n3"]
-
-
-def test_a_failure_while_the_copy_is_made_leaves_no_copy(path: Path, disk: FaultyDisk) -> None:
-    path.write_bytes(old_file())
-    watched = Watched(path)
-    store = opened(path, disk)
-    before = lines_of(store)
-    disk.takes_before_failing = 100
-
-    for name in ("make_folder", "create", "open_read", "status", "status_at", "write", "read"):
-        with disk.failing(errno.ENOSPC, names=(name,)), pytest.raises(CannotWrite) as caught:
-            store.append([A])
-        assert caught.value.errno == errno.ENOSPC
-        assert caught.value.path == str(path if name == "read" else path.with_name("s.v3.jsonl"))
-        assert folder_of(path).keys() == {"s.jsonl"}
-        assert (lines_of(store), store.where, store.header.version) == (before, str(path), 1)
-    watched.assert_untouched()
-    assert len(disk.open_descriptors) == 1
-
-    store.append([A])
-    assert lines_of(store)[:4] == [*before, A]
-
-
-def test_a_copy_that_cannot_be_taken_away_again_is_left_empty_and_another_is_made(path: Path, disk: FaultyDisk) -> None:
-    path.write_bytes(old_file())
-    store = opened(path, disk)
-    disk.takes_before_failing = 100
-    with disk.failing(errno.EIO, names=("write", "unlink")), pytest.raises(CannotWrite):
-        store.append([A])
-    assert folder_of(path)["s.v3.jsonl"] == b""
-
-    store.append([A])
-
-    assert Path(store.where).name == "s.v3-2.jsonl"
-
-
-def test_a_folder_whose_name_is_no_text_is_named_as_well_as_can_be(tmp_path: Path) -> None:
-    folder = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
-    Path(folder).mkdir()
-    store = made_old(Path(folder) / "s.jsonl", old_file())
-    try:
-        store.append([A])
-    except Unencodable as caught:
-        raise AssertionError("a session in such a folder could never be appended to") from caught
-
-    assert store.header.parent_session == f"{tmp_path}/\N{REPLACEMENT CHARACTER}/s.jsonl"
-
-
-# any program, on both stores
-
-
-NAMES: Final = st.sampled_from([*"abcdefghij"])
-LINES: Final = st.builds(
-    lambda entry_id, parent, kind, text: line(entry_id, parent, kind, text=text),
-    NAMES,
-    st.none() | NAMES | st.just("nowhere"),
-    st.sampled_from(["message", "label", "custom", "from.tomorrow"]),
-    st.text(st.characters(exclude_categories=["Cs"]), max_size=5),
-)
-STEPS: Final = st.lists(st.just("reopen") | st.lists(LINES | st.just(b"rubbish"), max_size=3), max_size=8)
-
-
-@given(steps=STEPS)
-def test_any_program_gives_the_same_in_memory_and_in_a_file(
-    steps: list[str | list[bytes]], tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    path = tmp_path_factory.mktemp("program") / "s.jsonl"
-    file, memory, content = opened(path), MemoryStore(HEADER), b""
-    for step in steps:
-        if isinstance(step, str):
-            file.close()
-            file = opened(path)
-        else:
-            assert told(file, step) == told(memory, step)
-        now = path.read_bytes() if path.exists() else b""
-        assert now.startswith(content)
-        content = now
-        assert (lines_of(file), shape_of(file), file.tree.leaf) == (
-            lines_of(memory),
-            shape_of(memory),
-            memory.tree.leaf,
-        )
-        assert list(file.tree.children(None)) == list(memory.tree.children(None))
-    file.close()
-    assert content == (file_of(*lines_of(memory)) if len(memory.tree) else b"")
-
-
-def told(store: JsonlStore | MemoryStore, lines: Sequence[bytes]) -> str:
-    try:
-        store.append(lines)
-    except NotAnEntry as refusal:
-        return str(refusal)
-    return "taken"
-
-
-@given(
-    st.lists(LINES | st.binary(max_size=20), max_size=6),
-    st.binary(max_size=10),
-    st.lists(LINES, min_size=1, max_size=2),
-)
-def test_whatever_stood_there_stays_as_a_prefix(
-    lines: list[bytes], tail: bytes, new: list[bytes], tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    path = tmp_path_factory.mktemp("prefix") / "s.jsonl"
-    content = file_of(*lines) + tail
-    path.write_bytes(content)
-    store = opened(path)
-    taken = told(store, new) == "taken"
-    shown = lines_of(store), shape_of(store)
-    store.close()
-
-    assert path.read_bytes().startswith(content)
-    assert taken or path.read_bytes() == content
-    again = opened(path)
-    assert (lines_of(again), shape_of(again)) == shown
-    again.close()
-
-
 def test_entries_of_ours_come_back(path: Path) -> None:
     store = opened(path, new=lambda: Header(version=3, id=SessionId("s9"), timestamp=TIME, cwd="/home/dev"))
     entry = message("a", user("föö\u2028bar"))
-    store.append([jsonl.encode_entry(entry)])
+    store.append([encode_entry(entry)])
     store.close()
 
     assert decode_entry(opened(path).line(0)) == entry

@@ -302,6 +302,7 @@ PIECES: Final = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(
     pieces=st.lists(PIECES, max_size=8), ends=st.sampled_from([b"\n", b"\r\n"]), version=st.sampled_from([None, 2, 3])
 )
@@ -323,6 +324,7 @@ def test_every_byte_is_part_of_an_entry_or_named_or_blank(
     assert rest.count(b"\x01") == sum(length for _, length in taken)
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.binary(max_size=20) | st.sampled_from([b'"session"', b"{", b"}", b":", b",", b'"type"', b"\n"]), max_size=12

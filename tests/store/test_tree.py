@@ -110,6 +110,7 @@ def reachable(tree: Tree) -> list[int]:
     return sorted(found)
 
 
+@pytest.mark.slow
 @given(SAID)
 def test_it_is_the_naive_tree_at_every_step(said: list[Said]) -> None:
     tree, naive = Tree(), Naive()
@@ -118,6 +119,7 @@ def test_it_is_the_naive_tree_at_every_step(said: list[Said]) -> None:
         assert_alike(tree, naive)
 
 
+@pytest.mark.slow
 @given(SAID, st.lists(st.integers(0, 14), max_size=3))
 def test_how_it_is_cut_into_calls_makes_no_difference(said: list[Said], cuts: list[int]) -> None:
     tree, naive = Tree(), Naive()
@@ -136,6 +138,7 @@ def test_every_entry_is_reached_from_the_roots_once(said: list[Said]) -> None:
     assert reachable(tree) == list(range(len(tree)))
 
 
+@pytest.mark.slow
 @given(SAID, st.data())
 def test_ancestors_are_those_of_the_naive_tree(said: list[Said], data: st.DataObject) -> None:
     tree, naive = grown(said), Naive()

@@ -168,6 +168,7 @@ def test_whatever_is_no_hook_message_stays_as_it_is(line: bytes) -> None:
     assert from_version_2(line) == line
 
 
+@pytest.mark.slow
 @given(kind=TEXTS, fields=st.dictionaries(TEXTS, JSON, max_size=4), ascii_only=st.booleans())
 def test_any_object_with_a_type_is_raised_to_one_with_an_envelope(
     kind: str, fields: dict[str, Json], ascii_only: bool
