@@ -2,9 +2,14 @@
 
 uv run pytest           the ordinary run
 uv run pytest --full    with the full counts: what is marked `full`, and more examples
+
+The ordinary run tries the same examples each time. The full one draws new ones, and says from which seed:
+`--hypothesis-seed` repeats it.
 """
 
 from __future__ import annotations
+
+import secrets
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -19,16 +24,25 @@ settings.register_profile(
     max_examples=50,
     phases=[Phase.explicit, Phase.generate],
 )
-settings.register_profile("full", deadline=None, max_examples=1000, print_blob=True, suppress_health_check=QUIET)
+settings.register_profile("full", deadline=None, max_examples=400, print_blob=True, suppress_health_check=QUIET)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--full", action="store_true", help="the full counts: what is marked `full`, and more examples")
 
 
+@pytest.hookimpl(tryfirst=True)  # hypothesis reads its seed in its own
 def pytest_configure(config: pytest.Config) -> None:
-    if not config.getoption("--hypothesis-profile", None):
-        settings.load_profile("full" if config.getoption("--full") else "default")
+    if config.getoption("--hypothesis-profile", None):
+        return
+    settings.load_profile("full" if config.getoption("--full") else "default")
+    if config.getoption("--full") and config.getoption("--hypothesis-seed") is None:
+        config.option.hypothesis_seed = str(secrets.randbelow(2**32))  # workers are handed the options
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if config.getoption("--full"):
+        terminalreporter.write_line(f"drawn with --hypothesis-seed={config.getoption('--hypothesis-seed')}")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

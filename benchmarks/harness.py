@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import resource
+import subprocess
 from collections.abc import Callable
 from typing import Final
 
@@ -50,6 +51,7 @@ def cpu_seconds() -> float:
 
 def measure(work: Callable[[], object]) -> float:
     """CPU seconds of one call, with the garbage of others swept first and none collected in between."""
+    collecting = gc.isenabled()
     gc.collect()
     gc.disable()
     try:
@@ -57,7 +59,8 @@ def measure(work: Callable[[], object]) -> float:
         work()
         return cpu_seconds() - started
     finally:
-        gc.enable()
+        if collecting:
+            gc.enable()
 
 
 def compare(
@@ -70,6 +73,11 @@ def compare(
     ratios = [one / other for one, other in pairs]
     best = min(one for one, _ in pairs) / min(other for _, other in pairs)
     return Ratio(name, best, min(ratios), max(ratios), bound)
+
+
+def command(*words: str) -> Callable[[], object]:
+    """A process as a piece of work: what it uses counts when it has ended."""
+    return lambda: subprocess.run(words, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 
 
 def limit(name: str, value: float, bound: float) -> Ratio:

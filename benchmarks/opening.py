@@ -33,6 +33,8 @@ ENTRIES: Final = 20_000
 TEXT_BYTES: Final = 300
 """A real entry has about a thousand bytes; a shorter one makes what we add weigh more."""
 FEW: Final = 100
+AGAIN: Final = 20
+"""The real session is opened in two milliseconds, which is no more than the clock's own grain."""
 APPENDS: Final = 500
 
 BOUND: Final = 2.0
@@ -69,6 +71,12 @@ def opened(path: Path) -> JsonlStore:
 def open_and_close(path: Path) -> None:
     """As far as the tree needs."""
     opened(path).close()
+
+
+def times(count: int, work: Callable[[], None]) -> None:
+    """The same work over and over."""
+    for _ in range(count):
+        work()
 
 
 def line(number: int) -> bytes:

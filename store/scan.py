@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final, Literal
 
 import attrs
@@ -24,6 +24,8 @@ from sapwood.store.upcast import from_version_1, made_up_ids
 
 BOM: Final = b"\xef\xbb\xbf"
 _CLOSING: Final = ord("}")
+BLOCK: Final = 1 << 20
+"""Bytes that are read between two looks at the tree: enough that it does not show, and no more envelopes at a time than that holds."""
 
 Why = Literal["not an entry", "duplicate id", "second header"]
 
@@ -77,7 +79,7 @@ def scan(data: bytes) -> Scanned:
     scanning = _Scan(header)
     scanning.run(data, len(BOM) if data.startswith(BOM) else 0, start)
     scanning.run(data, end + 1, len(data))
-    return scanning.result(header)
+    return scanning.result()
 
 
 def _find_header(data: bytes) -> tuple[Header, int, int]:
@@ -94,16 +96,31 @@ def _find_header(data: bytes) -> tuple[Header, int, int]:
 
 class _Scan:
     def __init__(self, header: Header) -> None:
+        self._held = Scanned(header)
         self._raising = header.version < 2
         self._id = made_up_ids(header.id)
         self._envelopes: list[Envelope] = []
-        self._offsets, self._lengths = array("Q"), array("Q")
+        """Read, and not yet in the tree."""
         self._unread: list[Unread] = []
 
     def run(self, data: bytes, at: int, stop: int) -> None:
         """Take in the lines from `at` on that begin before `stop`."""
-        read = self._read_version_1 if self._raising else _envelopes.decode
-        find, add, offset, length = data.find, self._envelopes.append, self._offsets.append, self._lengths.append
+        while at < stop:
+            at = self._read(data, at, min(stop, at + BLOCK))
+            self._enter()
+
+    def result(self) -> Scanned:
+        return attrs.evolve(self._held, unread=tuple(sorted(self._unread, key=lambda one: one.offset)))
+
+    def _read(self, data: bytes, at: int, stop: int) -> int:
+        """The lines that begin before `stop`; where the next one begins."""
+        read = self._reader_of_version_1() if self._raising else _envelopes.decode
+        find, add, offset, length = (
+            data.find,
+            self._envelopes.append,
+            self._held.offsets.append,
+            self._held.lengths.append,
+        )
         while at < stop:
             end = find(b"\n", at)
             if end < 0:
@@ -121,20 +138,30 @@ class _Scan:
                     offset(at)
                     length(end - at if line[-1] == _CLOSING else _length(line))
             at = end + 1
+        return at
 
-    def result(self, header: Header) -> Scanned:
-        tree = Tree()
-        for nth in reversed(tree.extend(self._envelopes)):
-            self._unread.append(Unread(self._offsets.pop(nth), self._lengths.pop(nth), "duplicate id"))
-        unread = sorted(self._unread, key=lambda one: one.offset)
-        return Scanned(header, tree, self._offsets, self._lengths, tuple(unread))
+    def _enter(self) -> None:
+        """Into the tree with what was read."""
+        held = self._held
+        first = len(held.tree)
+        for nth in reversed(held.tree.extend(self._envelopes)):
+            place = first + nth
+            self._unread.append(Unread(held.offsets.pop(place), held.lengths.pop(place), "duplicate id"))
+        self._envelopes.clear()
 
-    def _read_version_1(self, line: bytes) -> Envelope:
-        old = _old.decode(line)
-        if old.id is not UNSET or old.parentId is not UNSET:
-            return self._raised(line)
-        place = len(self._envelopes)
-        return Envelope(old.type, self._id(place), self._envelopes[-1].id if place else None)
+    def _reader_of_version_1(self) -> Callable[[bytes], Envelope]:
+        """What gives a line the ids of its place. A closure: it is called for every line."""
+        decode, envelopes, id_at, first = _old.decode, self._envelopes, self._id, len(self._held.tree)
+        before = id_at(first - 1) if first else None
+
+        def read(line: bytes) -> Envelope:
+            old = decode(line)
+            if old.id is not UNSET or old.parentId is not UNSET:
+                return self._raised(line)
+            parent_id = envelopes[-1].id if envelopes else before
+            return Envelope(old.type, id_at(first + len(envelopes)), parent_id)
+
+        return read
 
     def _take_odd(self, line: bytes, at: int) -> None:
         """Take in a line that the quick way does not read: whoever knows of odd payloads may (S1)."""
@@ -148,16 +175,16 @@ class _Scan:
             self._pass_over(line, at, "second header")
             return
         self._envelopes.append(envelope)
-        self._offsets.append(at)
-        self._lengths.append(_length(line))
+        self._held.offsets.append(at)
+        self._held.lengths.append(_length(line))
 
     def _pass_over(self, line: bytes, at: int, why: Why) -> None:
         self._unread.append(Unread(at, _length(line), why))
 
     def _raised(self, line: bytes) -> Envelope:
         """The envelope that a version 1 line has once it is raised. `NotAnEntry` if it has none even then."""
-        place = len(self._envelopes)
-        parent_id = self._envelopes[-1].id if place else None
+        place = len(self._held.tree) + len(self._envelopes)
+        parent_id = self._id(place - 1) if place else None
         return decode_envelope(from_version_1(line, self._id(place), parent_id, lambda _: None))
 
 

@@ -27,8 +27,8 @@ from sapwood.events.hooks import AnyQuestion
 from sapwood.events.messages import Message, StoredMessage
 from sapwood.events.runtime import Event
 
-PER_KIND: Final = settings(max_examples=settings().max_examples // 4)
-"""For a test that runs once a kind, and there are a hundred: a quarter of the profile's count is enough for each."""
+PER_KIND: Final = settings(max_examples=settings().max_examples // 5)
+"""For a test that runs once a kind, and there are a hundred: a fifth of the profile's count is enough for each."""
 
 LINE_BREAKS: Final = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 """Whatever `str.splitlines` splits at; a line of the file ends at LF alone."""

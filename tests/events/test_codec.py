@@ -26,7 +26,7 @@ from sapwood.events.entries import Custom, Entry, Header, KnownEntry, MessageEnt
 from sapwood.events.errors import NotAnEntry, Unencodable
 from sapwood.events.ids import EntryId, SessionId
 from sapwood.events.messages import StoredMessage
-from sapwood.events.runtime import AgentStart, Diagnostic, Event, ModelChanged
+from sapwood.events.runtime import AgentStart, Diagnostic, EntryAppended, Event, ModelChanged
 from tests.build import TIME, assistant, message_entry, user
 from tests.strategies import (
     ENTRIES,
@@ -102,6 +102,15 @@ def test_an_event_comes_back_byte_for_byte(event: Event) -> None:
     assert encode_event(decode_event(line)) == line
 
 
+@given(line=lines(KnownEntry))
+def test_an_event_that_shows_an_entry_of_others_comes_back(line: bytes) -> None:
+    entry = decode_entry(line)
+    assert not isinstance(entry, Unknown)
+    event = EntryAppended(entry_id=entry.id, kind=kind_of(entry), entry=entry)
+
+    assert decode_event(encode_event(event)) == event
+
+
 @given(entry=ENTRIES)
 def test_the_envelope_says_what_the_entry_says(entry: KnownEntry) -> None:
     envelope = decode_envelope(encode_entry(entry))
@@ -166,6 +175,7 @@ def test_a_null_that_is_spelled_out_is_never_lost(kind: type[KnownEntry], data: 
     assert same_value(encode_entry(entry), line)
 
 
+@pytest.mark.slow
 @given(data=st.data(), message=STORED_MESSAGES, timestamp=TEXTS)
 def test_fields_that_we_do_not_know_survive_a_change_of_one_that_we_know(
     data: st.DataObject, message: StoredMessage, timestamp: str
@@ -193,6 +203,7 @@ def test_a_part_that_is_taken_away_does_not_come_back_as_its_unknown_fields() ->
     assert not isinstance(decode_entry(taken), Unknown)
 
 
+@pytest.mark.slow
 @given(entry=ENTRIES, kind=TEXTS.map("~".__add__), more=JSON, data=st.data())
 def test_an_entry_of_a_later_version_is_kept_byte_for_byte(
     entry: KnownEntry, kind: str, more: Json, data: st.DataObject
@@ -498,6 +509,7 @@ def damaged(draw: st.DrawFn) -> bytes:
     return line
 
 
+@pytest.mark.slow
 @given(line=damaged())
 def test_a_damaged_line_is_an_entry_or_none(line: bytes) -> None:
     nothing_is_lost(line)

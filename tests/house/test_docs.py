@@ -23,7 +23,7 @@ import trio
 
 from tests.house.layout import ROOT
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if page.exists()]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 ELSEWHERE = ("uv run pytest", "make ")
 """Commands that the suite is, rather than runs."""
@@ -40,6 +40,11 @@ def workplace(folder: Path) -> Path:
     return folder
 
 
+def run_all(page: Path, names: dict[str, Any]) -> None:
+    for block in blocks(page, "python"):
+        run(compile(block, str(page), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), names)
+
+
 def run(code: CodeType, names: dict[str, Any]) -> None:
     if code.co_flags & inspect.CO_COROUTINE:
         trio.run(cast("Callable[[], Awaitable[object]]", FunctionType(code, names)))
@@ -50,9 +55,7 @@ def run(code: CodeType, names: dict[str, Any]) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(workplace(tmp_path))
-    names: dict[str, Any] = {"__name__": "example"}
-    for block in blocks(page, "python"):
-        run(compile(block, str(page), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), names)
+    run_all(page, {"__name__": "example"})
 
 
 def commands(block: str) -> list[tuple[str, list[str]]]:
@@ -83,8 +86,77 @@ def test_commands_do_what_they_show(command: str, shown: list[str], tmp_path: Pa
     done = subprocess.run(words, cwd=workplace(tmp_path), capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr
-    rest = done.stdout
-    for line in shown:
-        if line.strip() not in {"", "..."}:
-            assert line.strip() in rest, f"not shown, or not in this order: {line}"
-            rest = rest[rest.index(line.strip()) + len(line.strip()) :]
+    assert missing(shown, done.stdout) is None
+
+
+def missing(shown: list[str], output: str) -> str | None:
+    """The first line that is shown and does not come, or not in this order."""
+    rest = output
+    for line in map(str.strip, shown):
+        if line not in {"", "..."}:
+            _, found, rest = rest.partition(line)
+            if not found:
+                return line
+    return None
+
+
+@pytest.mark.parametrize(
+    ("shown", "first"),
+    [
+        (["one", "...", "three"], None),
+        (["  two"], None),
+        ([], None),
+        (["one", "four"], "four"),
+        (["two", "one"], "one"),
+        (["one", "one"], "one"),
+    ],
+)
+def test_a_line_that_does_not_come_is_told(shown: list[str], first: str | None) -> None:
+    assert missing(shown, "one\n  two\nthree\n") == first
+
+
+PAGE = """
+```python
+total = 1
+```
+
+```console
+$ uv run sapwood tree a.jsonl
+one
+$ uv run sapwood --help
+```
+
+```python
+import trio
+
+await trio.lowlevel.checkpoint()
+async with trio.open_nursery():
+    total += 1
+assert total == TOTAL
+```
+"""
+
+
+@pytest.fixture(name="page")
+def _page(tmp_path: Path) -> Path:
+    path = tmp_path / "page.md"
+    path.write_text(PAGE, encoding="utf-8")
+    return path
+
+
+def test_blocks_share_their_names_and_may_await(page: Path) -> None:
+    names: dict[str, Any] = {"__name__": "example", "TOTAL": 2}
+    run_all(page, names)
+
+    assert names["total"] == 2
+
+
+def test_an_example_that_fails_is_told(page: Path) -> None:
+    with pytest.raises(AssertionError):
+        run_all(page, {"TOTAL": 3})
+
+
+def test_commands_are_found_with_what_they_show(page: Path) -> None:
+    [block] = blocks(page, "console")
+
+    assert commands(block) == [("uv run sapwood tree a.jsonl", ["one"]), ("uv run sapwood --help", [])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tarfile
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.layout import ROOT, name_of, sources
+from tests.house.layout import ROOMS, ROOT, name_of, sources
 
 pytestmark = pytest.mark.slow
 
@@ -24,10 +25,20 @@ print("\\n".join(names))
 """
 
 
-def uv(*arguments: str | Path) -> str:
-    done = subprocess.run(["uv", *map(str, arguments)], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+DATA = (".md", ".yaml", ".toml", ".json", ".gz")
+"""Kinds of files that a room may keep beside its modules."""
+
+
+def uv(*arguments: str | Path) -> None:
+    """From uv's cache if all is in it, which needs no network; else as usual."""
+    said = ""
+    for where in (["--offline"], []):
+        words = ["uv", *where, *map(str, arguments)]
+        done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            return
+        said += done.stderr
+    pytest.fail(said)
 
 
 def modules(paths: Iterable[str]) -> set[str]:
@@ -44,6 +55,25 @@ def ours() -> set[str]:
     return modules(name if name.startswith("sapwood/") else f"sapwood/{name}" for name in names)
 
 
+def data(root: Path) -> set[str]:
+    """The package data of the rooms, by their names in a wheel."""
+    inside = {room: room if room == "sapwood" else f"sapwood/{room}" for room in ROOMS}
+    return {
+        f"{inside[room]}/{path.relative_to(root / room).as_posix()}"
+        for room in ROOMS
+        for path in (root / room).rglob("*")
+        if path.suffix in DATA and not path.is_symlink()
+    }
+
+
+def test_data_of_a_room_is_named_as_in_a_wheel(tmp_path: Path) -> None:
+    for name in ("actors/compaction/prompts/update.md", "sapwood/models.toml", "store/tree.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+
+    assert data(tmp_path) == {"sapwood/actors/compaction/prompts/update.md", "sapwood/models.toml"}
+
+
 @pytest.fixture(name="built", scope="module")
 def _built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("dist")
@@ -55,10 +85,11 @@ def wheel(folder: Path) -> Path:
     return next(folder.glob("*.whl"))
 
 
-def test_the_wheel_holds_every_module_and_the_marker_of_types(built: Path) -> None:
+def test_the_wheel_holds_every_module_the_data_and_the_marker_of_types(built: Path) -> None:
     names = zipfile.ZipFile(wheel(built)).namelist()
 
     assert modules(name for name in names if name.startswith("sapwood/")) == ours()
+    assert {name for name in names if name.startswith("sapwood/") and name.endswith(DATA)} == data(ROOT)
     assert "sapwood/py.typed" in names
     assert not [name for name in names if name.startswith(("tests/", "benchmarks/", "actors/", "events/", "store/"))]
 
@@ -95,7 +126,11 @@ def test_the_wheel_installs_and_every_module_imports(built: Path, tmp_path: Path
 @pytest.mark.parametrize("version", ["3.12", "3.13", "3.14"])
 def test_it_installs_and_imports_under_later_pythons(version: str, built: Path, tmp_path: Path) -> None:
     found = subprocess.run(
-        ["uv", "python", "find", "--no-python-downloads", version], capture_output=True, text=True, check=False
+        ["uv", "python", "find", "--no-project", version],
+        env={**os.environ, "UV_PYTHON_DOWNLOADS": "never"},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if found.returncode != 0:
         pytest.skip(f"Python {version} is not on this machine")
@@ -104,6 +139,9 @@ def test_it_installs_and_imports_under_later_pythons(version: str, built: Path, 
     python = environment / "bin" / "python"
     uv("pip", "install", "--python", python, wheel(built))
 
+    subprocess.run(
+        [python, "-I", "-m", "compileall", "-q", next(environment.glob("lib/*/site-packages/sapwood"))], check=True
+    )
     walked = subprocess.run([python, "-I", "-c", WALK], cwd=tmp_path, capture_output=True, text=True, check=False)
 
     assert walked.returncode == 0, walked.stderr
