@@ -24,7 +24,14 @@ settings.register_profile(
     max_examples=50,
     phases=[Phase.explicit, Phase.generate],
 )
-settings.register_profile("full", deadline=None, max_examples=400, print_blob=True, suppress_health_check=QUIET)
+settings.register_profile(
+    "full",
+    parent=settings.get_profile(
+        "default"
+    ),  # the active one by now, whatever else is said: hypothesis looks up its name
+    derandomize=False,
+    max_examples=400,
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

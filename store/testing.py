@@ -19,8 +19,6 @@ from sapwood.events.errors import NotAnEntry, SapwoodError, StoreClosed, StoreEr
 from sapwood.events.ids import EntryId
 from sapwood.store.port import Store
 
-Refusing = Callable[[Store], AbstractContextManager[object]]
-
 
 @attrs.frozen(kw_only=True)
 class StoreMaker:
@@ -30,7 +28,7 @@ class StoreMaker:
     """Opens a store that nobody has written to."""
     reopen: Callable[[Store], Store]
     """Closes a store, and opens what it has written."""
-    refusing: Refusing | None = None
+    refusing: Callable[[Store], AbstractContextManager[object]] | None = None
     """While the context lasts, every write of this store fails, at best half-way. None if writing cannot fail."""
 
 

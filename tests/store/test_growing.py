@@ -59,6 +59,15 @@ def test_an_append_begins_on_a_fresh_line(path: Path, disk: FaultyDisk, tail: by
     assert path.read_bytes() == b"one\n" + tail + b"\ntwo\n"
 
 
+def test_it_knows_how_long_the_file_is_behind_a_torn_line(path: Path, disk: FaultyDisk) -> None:
+    file = file_at(path, disk, b"torn")
+    file.append(b"two\n")
+    os.truncate(path, len(b"torn\ntwo"))
+
+    with pytest.raises(OSError, match="made the file shorter"):
+        file.append(b"three\n")
+
+
 def test_a_write_that_is_taken_in_parts_is_gone_on_with(path: Path, disk: FaultyDisk) -> None:
     file = file_at(path, disk, b"one\n")
     disk.takes = 3

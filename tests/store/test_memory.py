@@ -7,7 +7,7 @@ import time
 import pytest
 
 from sapwood.events.entries import Header
-from sapwood.events.errors import NewerVersion, NotAnEntry
+from sapwood.events.errors import NewerVersion, NotAnEntry, StoreClosed
 from sapwood.events.ids import SessionId
 from sapwood.store.memory import WHERE, MemoryStore
 from tests.build import HEADER, TIME
@@ -36,6 +36,16 @@ def test_a_later_version_is_for_reading_only() -> None:
         store.append([line("b", "a")])
     assert (caught.value.version, caught.value.known) == (4, 3)
     assert ids_of(store) == ["a"]
+
+
+def test_a_closed_store_gives_nothing_and_takes_nothing() -> None:
+    store = MemoryStore(HEADER, [line("a")])
+    store.close()
+
+    with pytest.raises(StoreClosed):
+        store.line(0)
+    with pytest.raises(StoreClosed):
+        store.append([])
 
 
 def test_a_long_append_takes_time_in_proportion() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from typing import Final
 
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.events.errors import NotAnEntry
+from sapwood.store import scan as scanning
 from sapwood.store.scan import BOM, Scanned, Unread, scan
 from sapwood.store.upcast import made_up_ids
 from tests.build import HEADER
@@ -274,12 +276,20 @@ def test_an_odd_line_of_version_1_is_an_entry_all_the_same(odd: bytes) -> None:
     assert ids(scan(data)) == ids(scan(old_file(*OLD)))
 
 
-def test_a_version_1_line_that_will_have_no_envelope_is_no_entry() -> None:
-    data = old_file(
-        OLD[0], b'{"type":"message","timestamp":5}', b'{"type":"x","deep":' + b"[" * 5000 + b"]" * 5000 + b"}"
-    )
+@pytest.mark.parametrize(
+    "odd",
+    [
+        b'{"type":"message","timestamp":5}',
+        b'{"type":"message","id":5,"\xff":1}',
+        b'{"type":"message","parentId":5,"\xff":1}',
+        b'{"type":"x","deep":' + b"[" * 5000 + b"]" * 5000 + b"}",
+    ],
+)
+def test_a_version_1_line_that_will_have_no_envelope_is_no_entry(odd: bytes) -> None:
+    data = old_file(OLD[0], odd, OLD[1])
 
-    assert lines(data, scan(data)) == [OLD[0]]
+    assert lines(data, scan(data)) == OLD[:2]
+    assert passed_over(data, scan(data)) == [(odd, "not an entry")]
 
 
 def test_a_second_header_of_version_1_may_have_ids_of_its_own() -> None:
@@ -333,3 +343,33 @@ def test_every_byte_is_part_of_an_entry_or_named_or_blank(
 def test_whatever_the_bytes_there_is_a_session_or_none(pieces: list[bytes]) -> None:
     with suppress(NotAnEntry):
         scan(b"".join(pieces))
+
+
+@pytest.mark.parametrize("version", [None, 3])
+@pytest.mark.parametrize("block", [1, 40, 150])
+def test_how_many_bytes_are_read_at_a_time_makes_no_difference(
+    block: int, version: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = [line(f"{number}", f"{number - 1}") for number in range(9)]
+    data = file_of(A, *many[:3], B, A, *OLD, b"rubbish", line("0"), C, *many[2:], head=header_of(version) + b"\n")
+    data += b'{"type":"x","id":5}\r\n' + B[:9]
+    whole = scan(data)
+    monkeypatch.setattr(scanning, "BLOCK", block)
+    pieces = scan(data)
+
+    assert (ids(pieces), lines(data, pieces), pieces.unread) == (ids(whole), lines(data, whole), whole.unread)
+    assert [pieces.tree.parent(index) for index in range(len(pieces.tree))] == [
+        whole.tree.parent(index) for index in range(len(whole.tree))
+    ]
+
+
+@pytest.mark.slow
+def test_a_file_that_holds_everything_twice_takes_no_time() -> None:
+    """Duplicates used to be taken out of the whole column one by one."""
+    once = [line(f"{number:08x}") for number in range(100_000)]
+    data = file_of(*once, *once)
+    started = time.process_time()
+    scanned = scan(data)
+
+    assert len(scanned.tree) == len(scanned.unread) == 100_000
+    assert time.process_time() - started < 5

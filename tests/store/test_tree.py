@@ -190,6 +190,14 @@ def test_a_circle_is_cut_at_the_one_that_came_first() -> None:
     assert list(tree.children(None)) == [0]
 
 
+def test_a_circle_that_closes_over_an_adopted_entry_is_cut_too() -> None:
+    tree = grown([("m", "c", "b"), ("m", "b", "a"), ("m", "a", "c")])
+
+    assert [tree.detached(index) for index in range(3)] == [False, True, False]
+    assert tree.path(2) == [1, 0, 2]
+    assert list(tree.children(None)) == [1]
+
+
 def test_a_self_parent_is_detached() -> None:
     tree = grown([("m", "a", "a"), ("m", "b", "a")])
 
