@@ -27,6 +27,8 @@ class Delivered(Wire, frozen=True, kw_only=True, tag_field="outcome", tag="deliv
     turns: int = 0
     """Turns that ended in the run."""
     aborted: bool = False
+    error: str | None = None
+    """What broke the run behind the input, in words; None if it came to its end."""
 
 
 class Returned(Wire, frozen=True, kw_only=True, tag_field="outcome", tag="returned"):

@@ -47,3 +47,8 @@ def text_of(content: str | tuple[ContentBlock, ...]) -> str:
     if isinstance(content, str):
         return content
     return "".join(block.text for block in content if isinstance(block, TextContent))
+
+
+def without_surrogates(text: str) -> str:
+    """The text with each half of a character that has no other half replaced; two halves that meet are the character."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

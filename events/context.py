@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from sapwood.events.base import Number, Wire
@@ -10,8 +11,11 @@ from sapwood.events.messages import Message
 
 Unsent = Literal["aborted", "failed", "result_of_unsent_call", "excluded", "empty"]
 """Why a selected message does not go out (P5)."""
-Absent = Literal["compacted", "hidden", "silent"]
-"""Why an entry of the path gives no message: summarised away, hidden by an edit, or of a kind that says nothing to the model."""
+Absent = Literal["compacted", "hidden", "silent", "unreadable"]
+"""Why an entry of the path gives no message.
+
+It is summarised away, hidden by an edit, of a kind that says nothing to the model, or of one that does and cannot be read.
+"""
 
 
 class ContextItem(Wire, frozen=True, kw_only=True):
@@ -53,7 +57,10 @@ class ContextUsage(Wire, frozen=True, kw_only=True):
     @property
     def percent(self) -> Number | None:
         """Of the window; None while the tokens are unknown."""
-        return None if self.tokens is None else self.tokens / self.window * 100
+        try:
+            return None if self.tokens is None else self.tokens / self.window * 100
+        except OverflowError:  # a file may say anything
+            return math.inf
 
     def __str__(self) -> str:
         percent = self.percent

@@ -24,6 +24,8 @@ class Cost(Wire, frozen=True, kw_only=True):
     cache_write: Number
     total: Number
     total_from_provider: bool | None = None
+    known: bool = True
+    """False: nobody knows the price, and the zeros stand for that; Pi's own sums need numbers there (M8)."""
 
 
 class Usage(Wire, frozen=True, kw_only=True):
@@ -169,7 +171,9 @@ Message = (
 )
 """What a projection may hold."""
 
-NO_USAGE = Usage(input=0, output=0, cache_read=0, cache_write=0)
+UNKNOWN_COST = Cost(input=0, output=0, cache_read=0, cache_write=0, total=0, known=False)
+
+NO_USAGE = Usage(input=0, output=0, cache_read=0, cache_write=0, total_tokens=0, cost=UNKNOWN_COST)
 """For an attempt that ended before anything was billed."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from typing import Literal
 
 from msgspec import UNSET, UnsetType
 
@@ -54,22 +54,16 @@ Newcomer = Literal["prompt", "queued", "compaction", "navigation"]
 """Who asks for the tree; `queued` is a steer or a follow-up."""
 
 
-class Lease(Protocol):
-    """The right to change the tree. Bound to the operation that asked for it; releasing it twice does nothing."""
-
-    def release(self) -> None:
-        """Give it back; a plain call, so that it works while the operation is being cancelled."""
-        ...
-
-
-class Acquire(Ask[Lease], frozen=True, kw_only=True):
-    """The right to change the tree, or `Refused` with the words of the table."""
+class Acquire(Ask[None], frozen=True, kw_only=True):
+    """The right to change the tree, or `Refused` with the words of the table. Who asks gives it back with the same key, however it ends."""
 
     newcomer: Newcomer
+    key: str
+    """Names whoever will hold it: it can be given back even by one who never learned that it was granted."""
 
 
 class Accept(Ask[None], frozen=True, kw_only=True):
-    """An input is accepted: from now on it has exactly one outcome (R3)."""
+    """An input is accepted: from now on it has exactly one outcome (R3). `SessionClosed` if nobody waits for one any more."""
 
     input: Input
 

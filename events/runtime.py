@@ -41,6 +41,8 @@ class AgentSettled(News, frozen=True, kw_only=True, tag="agent_settled"):
     """Nothing more will happen until somebody asks."""
 
     aborted: bool
+    error_message: str | None = None
+    """What broke the run: a disk that refused, an actor that crashed. A failed answer is no such thing; it is in the log."""
 
 
 class TurnStart(News, frozen=True, kw_only=True, tag="turn_start"):

@@ -1,7 +1,7 @@
 """Sapwood: an event-sourced actor runtime for agent sessions.
 
-Open a session with `open_session`, or several with a `Runtime`; read one without trio with `read`. Everything that a host, a scenario
-or an extension needs by name stands here.
+Open a session with `open_session`, or several with a `Runtime`; read one without trio with `read`. What a host needs by name
+stands here; the kinds of event are in `sapwood.events.runtime`, those of entry in `sapwood.events.entries`.
 
 A name's home is imported when the name is first used: who only reads sessions does not pay for trio, and importing this costs next to
 nothing.
@@ -15,15 +15,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sapwood.actors.environment import Environment
     from sapwood.actors.inbox import Handle
-    from sapwood.actors.kernel import Published, Resync
-    from sapwood.actors.model.providers.base import Finish, Provider, Request
+    from sapwood.actors.kernel import Published, Reader, Resync, WouldDeadlock
     from sapwood.actors.model.providers.scripted import Scripted, ScriptedAnswer
     from sapwood.events.commands import Delivered, Failed, InputOutcome, Returned, Snapshot, Withdrawn
     from sapwood.events.content import ImageContent, TextContent, ThinkingContent, ToolCall
     from sapwood.events.context import Context, ContextItem, ContextUsage
+    from sapwood.events.deltas import TextDelta
     from sapwood.events.errors import (
         CannotOpen,
         CannotWrite,
+        InvalidSessionId,
+        NewerVersion,
         NotASession,
         ProviderError,
         Refused,
@@ -34,9 +36,11 @@ if TYPE_CHECKING:
     )
     from sapwood.events.messages import AssistantMessage, Usage, UserMessage
     from sapwood.events.models import Model, Price
+    from sapwood.events.runtime import Event
     from sapwood.reading import ReadSession, read
     from sapwood.runtime import Runtime, open_session
     from sapwood.session import Session
+    from sapwood.store.port import Store
 
 __all__ = [
     "AssistantMessage",
@@ -47,18 +51,22 @@ __all__ = [
     "ContextUsage",
     "Delivered",
     "Environment",
+    "Event",
     "Failed",
     "Finish",
     "Handle",
     "ImageContent",
     "InputOutcome",
+    "InvalidSessionId",
     "Model",
+    "NewerVersion",
     "NotASession",
     "Price",
     "Provider",
     "ProviderError",
     "Published",
     "ReadSession",
+    "Reader",
     "Refused",
     "Request",
     "Resync",
@@ -71,18 +79,28 @@ __all__ = [
     "SessionClosed",
     "Snapshot",
     "StaleLeaf",
+    "Store",
     "StoreError",
     "TextContent",
+    "TextDelta",
     "ThinkingContent",
     "ToolCall",
     "Usage",
     "UserMessage",
     "Withdrawn",
+    "WouldDeadlock",
     "open_session",
     "read",
 ]
 
 _HOMES = {
+    "Event": "sapwood.events.runtime",
+    "Store": "sapwood.store.port",
+    "InvalidSessionId": "sapwood.events.errors",
+    "NewerVersion": "sapwood.events.errors",
+    "TextDelta": "sapwood.events.deltas",
+    "Reader": "sapwood.actors.kernel",
+    "WouldDeadlock": "sapwood.actors.kernel",
     "Environment": "sapwood.actors.environment",
     "Handle": "sapwood.actors.inbox",
     "Published": "sapwood.actors.kernel",

@@ -16,7 +16,7 @@ from typing import Final, Self, cast
 from sapwood.actors.agent.actor import Agent, Desk
 from sapwood.actors.environment import Environment
 from sapwood.actors.exclusion.actor import Exclusion
-from sapwood.actors.exclusion.lease import Cell
+from sapwood.actors.exclusion.lease import Lease
 from sapwood.actors.inbox import Shelf
 from sapwood.actors.inbox.actor import Inbox
 from sapwood.actors.kernel import Ring, System, Tap, open_system
@@ -67,7 +67,11 @@ class Runtime:
     """What a process shares among its sessions: providers and the environment."""
 
     def __init__(self, *, providers: Iterable[Provider] = (), environment: Environment | None = None) -> None:
-        self._providers = {provider.id: provider for provider in providers}
+        self._providers: dict[str, Provider] = {}
+        for provider in providers:
+            if provider.id in self._providers:
+                raise ValueError(f"two providers are called {provider.id!r}: models could not tell them apart")
+            self._providers[provider.id] = provider
         self._environment = environment or Environment()
 
     @property
@@ -98,15 +102,15 @@ class Runtime:
         comes out as it is.
         """
         store = open_store(where, self._environment, cwd=cwd, session_id=session_id)
-        cell, view = Cell(), View(store)
+        lease, view = Lease(), View(store)
 
         def snapshot() -> Snapshot:
-            return Snapshot(state=cell.holder, leaf=view.leaf, entries=len(view))
+            return Snapshot(state=lease.holder, leaf=view.leaf, entries=len(view))
 
         ring = Ring(RING_EVENTS, merge=_merge, snapshot=snapshot)
         try:
             async with open_system(f"session {store.header.id}", ring=ring, tap=tap) as system:
-                session = Session(self._wire(system, store, view, cell, model))
+                session = Session(self._wire(system, store, view, lease, model))
                 try:
                     yield session
                 finally:
@@ -115,7 +119,7 @@ class Runtime:
             ring.close()
             store.close()
 
-    def _wire(self, system: System, store: Store, view: View, cell: Cell, model: Model) -> Wiring:
+    def _wire(self, system: System, store: Store, view: View, lease: Lease, model: Model) -> Wiring:
         environment, shelf, folds = self._environment, Shelf(), FoldCell(view)
         log = Log().bind(session=store.header.id)
 
@@ -126,11 +130,11 @@ class Runtime:
             return seq
 
         session_log = system.spawn("session_log", lambda: SessionLog(store, view, publish))
-        exclusion = system.spawn("exclusion", lambda: Exclusion(cell))
+        exclusion = system.spawn("exclusion", lambda: Exclusion(lease))
         inbox = system.spawn(
-            "inbox", lambda: Inbox(shelf, view, lambda: cell.holder == "run"), hears=(TurnEnd, AgentEnd, AgentSettled)
+            "inbox", lambda: Inbox(shelf, view, lambda: lease.holder == "run"), hears=(TurnEnd, AgentEnd, AgentSettled)
         )
-        projection = system.spawn("projection", lambda: Projection(folds.renew), hears=(EntryAppended,))
+        projection = system.spawn("projection", lambda: Projection(folds.renew, publish), hears=(EntryAppended,))
         model_actor = system.spawn("model", lambda: ModelActor(self._providers, environment, publish))
         desk = Desk(
             exclusion=exclusion,
@@ -141,6 +145,7 @@ class Runtime:
             view=view,
             environment=environment,
             publish=publish,
+            release=lease.release,
             model=model,
         )
         asks = (exclusion, inbox, session_log, projection, model_actor)
@@ -150,7 +155,7 @@ class Runtime:
             agent=agent,
             inbox=inbox,
             shelf=shelf,
-            cell=cell,
+            lease=lease,
             view=view,
             fold=folds.present,
             environment=environment,

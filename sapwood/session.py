@@ -6,18 +6,19 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 import attrs
+import msgspec
 import trio
 
 from sapwood.actors.environment import Environment
-from sapwood.actors.exclusion.lease import Cell
+from sapwood.actors.exclusion.lease import Lease
 from sapwood.actors.inbox import Handle, Shelf
-from sapwood.actors.kernel import ActorCrashed, Closed, Reader, Ref, System
+from sapwood.actors.kernel import ActorCrashed, Closed, Reader, Ref, System, insist
 from sapwood.actors.projection.fold import Fold
 from sapwood.actors.session_log.view import View
 from sapwood.events.commands import Abort, Delivered, Input, InputOutcome, Prompt, SessionState
-from sapwood.events.content import ImageContent
+from sapwood.events.content import ImageContent, without_surrogates
 from sapwood.events.context import ContextUsage
-from sapwood.events.errors import SapwoodError, SessionClosed
+from sapwood.events.errors import Refused, SapwoodError, SessionClosed
 from sapwood.events.ids import EntryId, new_entry_id
 from sapwood.events.models import Model
 from sapwood.events.requests import Resolve
@@ -36,7 +37,7 @@ class Wiring:
     agent: Ref
     inbox: Ref
     shelf: Shelf
-    cell: Cell
+    lease: Lease
     view: View
     fold: Callable[[], Fold]
     environment: Environment
@@ -50,6 +51,7 @@ class Session(Reading):
         super().__init__(wiring.view, wiring.fold)
         self._wiring = wiring
         self._closed = False
+        self._is_closed = trio.Event()
 
     async def prompt(self, text: str, *, images: Sequence[ImageContent] = ()) -> InputOutcome:
         """Say something to the model, and return when all that follows has settled (R6).
@@ -62,16 +64,12 @@ class Session(Reading):
         return await self.submit(text, images=images).outcome()
 
     def submit(self, text: str, *, images: Sequence[ImageContent] = ()) -> Handle:
-        """As `prompt`, without waiting: the handle has exactly one outcome (R3)."""
+        """As `prompt`, without waiting: the handle has exactly one outcome (R3). `Refused` at once for what is no text or no image."""
         if self._closed:
             raise SessionClosed
         wiring = self._wiring
-        taken = Input(
-            entry_id=new_entry_id(wiring.environment.random, wiring.view.tree.ids),
-            text=text,
-            images=tuple(images),
-            timestamp=wiring.environment.now_ms(),
-        )
+        entry_id = new_entry_id(wiring.environment.random, wiring.view.tree.ids)
+        taken = _checked(entry_id, text, tuple(images), wiring.environment.now_ms())
         handle = wiring.shelf.put(taken)
         self._deliver(Prompt(input=taken))
         return handle
@@ -93,32 +91,48 @@ class Session(Reading):
     @property
     def state(self) -> SessionState:
         """Who may change the tree right now."""
-        return self._wiring.cell.holder
+        return self._wiring.lease.holder
 
     @property
     def model(self) -> Model:
         return self._wiring.model
 
+    async def abort(self) -> None:
+        """Stop what runs; returns when it has settled. What came of the answer is recorded as aborted (R4)."""
+        self._wiring.agent.guard()
+        await self._stop()
+
     async def close(self) -> None:
-        """Stop what runs, record it as stopped, and refuse what comes after. Twice does nothing."""
+        """Stop what runs, record it as stopped, and refuse what comes after. Twice does nothing, and waits for the first.
+
+        Code that the run itself waits for gets `WouldDeadlock`.
+        """
+        self._wiring.agent.guard()
         if self._closed:
+            await self._is_closed.wait()
             return
         self._closed = True
-        wiring = self._wiring
-        with trio.move_on_after(CLOSING_SECONDS, shield=True), suppress(SapwoodError):
-            if self.state != "idle" or wiring.shelf.handles():
-                await wiring.agent.ask(Abort())
-            for handle in wiring.shelf.handles():
-                await handle.done()
-        for handle in wiring.shelf.handles():
-            self._give_up(handle.entry_id, SessionClosed())
+        try:
+            with trio.move_on_after(CLOSING_SECONDS, shield=True), suppress(SapwoodError):
+                await self._stop()  # an agent that cannot be asked has nothing left to stop
+        finally:
+            for handle in self._wiring.shelf.handles():
+                self._give_up(handle.entry_id, SessionClosed())
+            self._is_closed.set()
+
+    async def _stop(self) -> None:
+        handles = self._wiring.shelf.handles()
+        if self.state != "idle" or handles:
+            await insist(self._wiring.agent, Abort())
+        for handle in handles:
+            await handle.done()
 
     def _deliver(self, prompt: Prompt, *, again: bool = True) -> None:
         """Ask the agent, and see to it that the handle has an outcome, whoever crashes on the way."""
         entry_id = prompt.input.entry_id
 
         def answered(error: BaseException | None) -> None:
-            if isinstance(error, ActorCrashed) and again:
+            if again and isinstance(error, ActorCrashed) and error.actor == self._wiring.agent.name:
                 self._deliver(prompt, again=False)
             elif error is not None and entry_id not in self._wiring.view.tree:
                 self._give_up(entry_id, _told(error))
@@ -142,6 +156,15 @@ class Session(Reading):
             self._wiring.shelf.resolve(entry_id, Delivered(entry_id=entry_id, aborted=True))
         else:
             self._wiring.shelf.fail(entry_id, error)
+
+
+def _checked(entry_id: EntryId, text: str, images: tuple[ImageContent, ...], now_ms: int) -> Input:
+    """An input that can be written and read back: half a character is replaced (S12), another type refused."""
+    try:
+        taken = Input(entry_id=entry_id, text=without_surrogates(text), images=images, timestamp=now_ms)
+        return msgspec.convert(msgspec.to_builtins(taken), Input)
+    except (AttributeError, TypeError, msgspec.ValidationError) as error:
+        raise Refused("bad-input", f"an input is a text and images (ImageContent): {error}") from error
 
 
 def _told(error: BaseException) -> SapwoodError:

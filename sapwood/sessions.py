@@ -21,7 +21,7 @@ def new_header(environment: Environment, *, cwd: str | None = None, session_id: 
         version=SESSION_VERSION,
         id=new_session_id(now, environment.random) if session_id is None else check_session_id(session_id),
         timestamp=environment.timestamp(),
-        cwd=os.getcwd() if cwd is None else cwd,  # noqa: PTH109 - the header holds text
+        cwd=os.fsencode(os.getcwd() if cwd is None else cwd).decode("utf-8", "replace"),  # noqa: PTH109 - it holds text
     )
 
 

@@ -11,6 +11,7 @@ import trio
 from sapwood.actors.agent.run import (
     IDLE,
     Answered,
+    Broke,
     CallModel,
     End,
     Happened,
@@ -22,14 +23,16 @@ from sapwood.actors.agent.run import (
     next_step,
 )
 from sapwood.actors.environment import Environment
-from sapwood.actors.kernel import Actor, Ref, Reply, Start, insist
+from sapwood.actors.kernel import Actor, ActorCrashed, OperationCrashed, Ref, Reply, Start, insist
+from sapwood.actors.model.assembly import Draft, unfinished
 from sapwood.actors.session_log.view import View
 from sapwood.events.commands import Abort, Input, Prompt
 from sapwood.events.entries import MessageEntry
+from sapwood.events.errors import SapwoodError
 from sapwood.events.ids import EntryId, new_entry_id
 from sapwood.events.messages import AssistantMessage
 from sapwood.events.models import Model
-from sapwood.events.requests import Accept, Acquire, Append, CallId, Generate, Lease, Project, StopCall
+from sapwood.events.requests import Accept, Acquire, Append, CallId, Generate, Project, StopCall
 from sapwood.events.runtime import AgentSettled, Diagnostic, Event
 
 
@@ -45,6 +48,8 @@ class Desk:
     view: View
     environment: Environment
     publish: Callable[[Event], int]
+    release: Callable[[str], None]
+    """Gives the tree back."""
     model: Model
 
 
@@ -78,43 +83,60 @@ class Agent(Actor[Prompt | Abort]):
                 assert_never(message)
 
     async def _run(self, taken: Input, run: _Run) -> None:
+        desk, key = self._desk, taken.entry_id
         try:
-            lease = await self._desk.exclusion.ask(Acquire(newcomer="prompt"))
-            await self._hold(lease, taken, run)
+            await desk.exclusion.ask(Acquire(newcomer="prompt", key=key))
+            await insist(desk.inbox, Accept(input=taken))
+            await self._hold(taken, run)
         finally:
-            del self._runs[taken.entry_id]
+            desk.release(key)
+            del self._runs[key]
             run.ended.set()
 
-    async def _hold(self, lease: Lease, taken: Input, run: _Run) -> None:
-        aborted = True
+    async def _hold(self, taken: Input, run: _Run) -> None:
+        """The run, and the news that it has settled, whatever becomes of it."""
+        desk, end, failures = self._desk, End(aborted=True), list[SapwoodError]()
         try:
-            await insist(self._desk.inbox, Accept(input=taken))
-            aborted = await self._turns(taken, run)
-        except Exception as error:
-            self._desk.publish(Diagnostic(code="run_failed", message=str(error)))
+            end = await self._turns(taken, run, failures)
+        except Exception as fault:
+            end = End(aborted=True, error=str(fault))
             raise
         finally:
-            lease.release()
-            self._desk.publish(AgentSettled(aborted=aborted))
+            if end.error is not None:
+                desk.publish(Diagnostic(code="run_failed", message=end.error))
+            desk.release(taken.entry_id)
+            desk.publish(AgentSettled(aborted=end.aborted, error_message=end.error))
+        if failures:
+            raise failures[0]
 
-    async def _turns(self, taken: Input, run: _Run) -> bool:
+    async def _turns(self, taken: Input, run: _Run, failures: list[SapwoodError]) -> End:
         state = IDLE
         happened: Happened = Started(taken)
         while True:
             state, do = next_step(state, happened)
-            match do:
-                case Tell(event):
-                    self._desk.publish(event)
-                    happened = Told()
-                case Record():
-                    happened = await self._record(do)
-                case CallModel(turn_index):
-                    run.call = _call_id(taken, turn_index)
-                    happened = Answered(await self._answer(run.call))
-                case End(aborted):
-                    return aborted
-                case _:
-                    assert_never(do)
+            if isinstance(do, End):
+                return do
+            try:
+                happened = await self._effect(do, taken, run)
+            except SapwoodError as failure:
+                failures.append(failure)
+                happened = Broke(str(failure))
+
+    async def _effect(self, do: Tell | Record | CallModel, taken: Input, run: _Run) -> Happened:
+        match do:
+            case Tell(event):
+                self._desk.publish(event)
+                return Told()
+            case Record():
+                return await self._record(do)
+            case CallModel(turn_index):
+                run.call = _call_id(taken, turn_index)
+                try:
+                    return Answered(await self._answer(run.call))
+                except (ActorCrashed, OperationCrashed) as crash:
+                    return Answered(self._no_answer(str(crash)))
+            case _:
+                assert_never(do)
 
     async def _record(self, do: Record) -> Happened:
         desk = self._desk
@@ -127,8 +149,8 @@ class Agent(Actor[Prompt | Abort]):
     async def _answer(self, call_id: CallId) -> AssistantMessage:
         desk = self._desk
         context = await insist(desk.projection, Project())
-        return await insist(
-            desk.model_actor,
+        # asked once: a call that was begun may have been billed, and whether another one is worth it is a decision (M4)
+        return await desk.model_actor.ask(
             Generate(
                 call_id=call_id,
                 model=desk.model,
@@ -138,10 +160,16 @@ class Agent(Actor[Prompt | Abort]):
             ),
         )
 
+    def _no_answer(self, error: str) -> AssistantMessage:
+        """A call that broke is a failed answer like any other: the log shows it, and it is not sent again."""
+        now = self._desk.environment.now_ms()
+        return unfinished(Draft(), self._desk.model, started_ms=now, reason="error", error=error)
+
     async def _abort(self) -> None:
-        for run in tuple(self._runs.values()):
+        runs = tuple(self._runs.values())
+        for run in runs:
             await self._desk.model_actor.ask(StopCall(call_id=run.call))
-        for run in tuple(self._runs.values()):
+        for run in runs:
             await run.ended.wait()
 
 

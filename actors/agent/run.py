@@ -1,8 +1,8 @@
 """What a run does next. No I/O, no clock, no awaits.
 
 1. `next_step(state, happened) -> (state, Do)`: one effect at a time, and then what came of it.
-2. Nothing is told before it is in the log; the model is not called before the input is (S4).
-3. Every run ends: each `Do` is followed by another one or by `End`, and a turn is followed by another one only for a reason in the state.
+2. That a message is over is told when it is in the log, never before; the model is not called before the input is (S4).
+3. Every run ends: each `Do` is followed by another one or by `End`, whatever happens, and `agent_end` is told before it.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ class End:
     """Nothing more is to be done."""
 
     aborted: bool
+    error: str | None = None
+    """What broke the run, if something did."""
 
 
 Do = Tell | Record | CallModel | End
@@ -76,7 +78,14 @@ class Answered:
     message: AssistantMessage
 
 
-Happened = Started | Told | Recorded | Answered
+@attrs.frozen
+class Broke:
+    """What was to be done could not be: the disk refused, or an actor crashed."""
+
+    error: str
+
+
+Happened = Started | Told | Recorded | Answered | Broke
 
 
 @attrs.frozen
@@ -101,9 +110,14 @@ def next_step(state: RunState, happened: Happened) -> tuple[RunState, Do]:
             state = RunState(todo=(*opening, Record(message, taken.entry_id)))
         case Recorded(message=message, entry_id=entry_id):
             told = Tell(MessageEnd(message=message, entry_id=entry_id))
-            state = attrs.evolve(state, messages=(*state.messages, message), todo=(told, *_after(state, message)))
+            state = attrs.evolve(
+                state, messages=(*state.messages, message), todo=(told, *_after(state, message), *state.todo)
+            )
         case Answered(message=answer):
             state = attrs.evolve(state, todo=(Record(answer),))
+        case Broke(error=error):
+            ending = (Tell(AgentEnd(messages=state.messages, will_retry=False)), End(aborted=False, error=error))
+            state = attrs.evolve(state, todo=ending)
         case Told():
             pass
         case _:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from sapwood.actors.exclusion.lease import Cell
+from sapwood.actors.exclusion.lease import Lease
 from sapwood.actors.exclusion.table import HOLDS, RUNNING, AbortFirst, At, Busy, Grant, Queue, decide
 from sapwood.actors.kernel import Actor, Refuse, Reply
 from sapwood.events.errors import Refused
@@ -14,14 +14,15 @@ from sapwood.events.requests import Acquire
 class Exclusion(Actor[Acquire]):
     """Owns who may change the tree. Asked to acquire; announces nothing."""
 
-    def __init__(self, cell: Cell) -> None:
-        self._cell = cell
+    def __init__(self, lease: Lease) -> None:
+        self._lease = lease
 
     def handle(self, message: Acquire) -> Reply | Refuse:
         verdict = decide(self._at(), message.newcomer)
         match verdict:
             case Grant():
-                return Reply(self._cell.grant(HOLDS[message.newcomer]))
+                self._lease.grant(HOLDS[message.newcomer], message.key)
+                return Reply()
             case Busy(words):
                 return Refuse(Refused("busy", words))
             case AbortFirst() | Queue():
@@ -31,5 +32,5 @@ class Exclusion(Actor[Acquire]):
                 assert_never(verdict)
 
     def _at(self) -> At:
-        holder = self._cell.holder
-        return "run_compacting" if holder == "run" and self._cell.compacting else holder
+        holder = self._lease.holder
+        return "run_compacting" if holder == "run" and self._lease.compacting else holder

@@ -1,40 +1,28 @@
-"""The one lease, and the cell that says who has it. The cell outlives the actor: whoever held the tree before a restart still does."""
+"""The one lease, and who has it. It outlives the actor: whoever held the tree before a restart still does."""
 
 from __future__ import annotations
 
 from sapwood.events.requests import Holder
 
 
-class Cell:
-    """Who may change the tree. Written by the exclusion actor and by leases alone; anybody may read `holder`."""
+class Lease:
+    """Who may change the tree. Granted by the exclusion actor, given back by a plain call; anybody may read `holder`."""
 
     def __init__(self) -> None:
-        self._current: _Lease | None = None
+        self._key: str | None = None
+        self._holder: Holder = "idle"
         self.compacting = False
         """Whether the run that holds the tree is compacting under its own lease."""
 
     @property
     def holder(self) -> Holder:
-        return "idle" if self._current is None else self._current.holder
+        return self._holder
 
-    def grant(self, holder: Holder) -> _Lease:
-        """For the exclusion actor alone: a new lease, which is the current one from now on."""
-        lease = _Lease(self, holder)
-        self._current = lease
-        return lease
+    def grant(self, holder: Holder, key: str) -> None:
+        """For the exclusion actor alone: from now on `key` holds the tree."""
+        self._holder, self._key = holder, key
 
-    def give_back(self, lease: _Lease) -> None:
-        """Called by the lease; an old one changes nothing."""
-        if self._current is lease:
-            self._current = None
-            self.compacting = False
-
-
-class _Lease:
-    def __init__(self, cell: Cell, holder: Holder) -> None:
-        self._cell = cell
-        self.holder: Holder = holder
-
-    def release(self) -> None:
-        """Give the tree back. Twice does nothing."""
-        self._cell.give_back(self)
+    def release(self, key: str) -> None:
+        """Give the tree back. Whoever does not hold it changes nothing."""
+        if key == self._key:
+            self._holder, self._key, self.compacting = "idle", None, False

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import assert_never
 
-from sapwood.actors.inbox.shelf import Handle, Shelf
-from sapwood.actors.kernel import Actor, Reply
+import attrs
+
+from sapwood.actors.inbox.behind import Behind, behind
+from sapwood.actors.inbox.shelf import Shelf
+from sapwood.actors.kernel import Actor, Refuse, Reply
 from sapwood.actors.session_log.view import View
 from sapwood.events.commands import Delivered, Returned
-from sapwood.events.entries import MessageEntry
+from sapwood.events.errors import SessionClosed
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import AssistantMessage
 from sapwood.events.requests import Accept, Resolve
@@ -24,53 +27,47 @@ class Inbox(Actor[Accept | Resolve | Heard]):
     def __init__(self, shelf: Shelf, view: View, is_running: Callable[[], bool]) -> None:
         self._shelf = shelf
         self._view = view
-        self._turns = 0
-        self._answer: AssistantMessage | None = None
+        self._so_far = Behind()
         for handle in shelf.waiting():  # made anew after a crash: the log knows what the news had told
-            self._answer = self._answer or self._answer_in_log(handle.entry_id)
+            self._so_far = behind(view, handle.entry_id)
             if not is_running():
-                self._resolve(handle, aborted=True)
+                self._resolve_by_log(handle.entry_id)
 
-    def handle(self, message: Accept | Resolve | Heard) -> Reply | None:
+    def handle(self, message: Accept | Resolve | Heard) -> Reply | Refuse | None:
         match message:
             case Accept(input=taken):
+                if self._shelf.get(taken.entry_id) is None:
+                    return Refuse(SessionClosed())
                 self._shelf.accept(taken.entry_id)
                 return Reply()
             case Resolve(entry_id=entry_id):
-                handle = self._shelf.get(entry_id)
-                if handle is not None:
-                    self._resolve(handle, aborted=True)
+                self._resolve_by_log(entry_id)
                 return Reply()
             case TurnEnd():
-                self._turns += 1
+                self._so_far = attrs.evolve(self._so_far, turns=self._so_far.turns + 1)
             case AgentEnd(messages=messages):
                 answers = [said for said in messages if isinstance(said, AssistantMessage)]
-                self._answer = answers[-1] if answers else None
-            case AgentSettled(aborted=aborted):
+                self._so_far = attrs.evolve(self._so_far, answer=answers[-1] if answers else None)
+            case AgentSettled(aborted=aborted, error_message=error):
                 for handle in self._shelf.waiting():
-                    self._resolve(handle, aborted=aborted)
-                self._turns, self._answer = 0, None
+                    # what did not reach the log is the agent's to answer for: it knows why
+                    if handle.entry_id in self._view.tree:
+                        self._deliver(handle.entry_id, self._so_far, aborted=aborted, error=error)
+                self._so_far = Behind()
             case _:
                 assert_never(message)
         return None
 
-    def _resolve(self, handle: Handle, *, aborted: bool) -> None:
-        entry_id = handle.entry_id
+    def _resolve_by_log(self, entry_id: EntryId) -> None:
+        handle = self._shelf.get(entry_id)
+        if handle is None:
+            return
         if entry_id in self._view.tree:
-            outcome = Delivered(entry_id=entry_id, answer=self._answer, turns=self._turns, aborted=aborted)
-            self._shelf.resolve(entry_id, outcome)
+            found = behind(self._view, entry_id)
+            self._deliver(entry_id, found, aborted=found.interrupted)
         else:
             self._shelf.resolve(entry_id, Returned(text=handle.input.text, images=handle.input.images))
 
-    def _answer_in_log(self, entry_id: EntryId) -> AssistantMessage | None:
-        """The last answer on the path behind an input, if it is there."""
-        tree = self._view.tree
-        for index in reversed(tree.path(tree.leaf)):
-            if tree.id(index) == entry_id:
-                return None
-            match self._view.entry(index):
-                case MessageEntry(message=AssistantMessage() as answer):
-                    return answer
-                case _:
-                    pass
-        return None
+    def _deliver(self, entry_id: EntryId, so_far: Behind, *, aborted: bool, error: str | None = None) -> None:
+        outcome = Delivered(entry_id=entry_id, answer=so_far.answer, turns=so_far.turns, aborted=aborted, error=error)
+        self._shelf.resolve(entry_id, outcome)

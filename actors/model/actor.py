@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import assert_never
+from typing import assert_never, get_args
 
 import attrs
+import msgspec
 import trio
 
 from sapwood.actors.environment import Environment
 from sapwood.actors.kernel import Actor, Reply, Start
-from sapwood.actors.model.assembly import Draft, apply, message
+from sapwood.actors.model.assembly import Draft, kept, message, unfinished
 from sapwood.actors.model.providers.base import Finish, Piece, Provider, Request
-from sapwood.actors.outgoing import prepare
+from sapwood.actors.outgoing import Repair, prepare
+from sapwood.events.content import without_surrogates
 from sapwood.events.errors import ProviderError
 from sapwood.events.messages import AssistantMessage
+from sapwood.events.models import Model
 from sapwood.events.requests import CallId, Generate, StopCall
 from sapwood.events.runtime import Diagnostic, Event, MessageStart, MessageUpdate
 
 STOPPED = "stopped before the answer was complete"
+PIECES = get_args(Piece)
 
 
 @attrs.define
@@ -40,6 +44,8 @@ class ModelActor(Actor[Generate | StopCall]):
         self._calls: dict[CallId, _Call] = {}
         self._stopped: set[CallId] = set()
         """Calls that were stopped before they were asked for."""
+        self._told: set[Repair] = set()
+        """Repairs that were told: each is made at every request, and told once."""
 
     def handle(self, message: Generate | StopCall) -> Reply | Start:
         match message:
@@ -56,30 +62,36 @@ class ModelActor(Actor[Generate | StopCall]):
                 assert_never(message)
 
     async def _attempt(self, asked: Generate) -> AssistantMessage:
-        started = self._environment.now_ms()
+        started, model = self._environment.now_ms(), asked.model
         call = self._calls[asked.call_id] = _Call(trio.CancelScope(), Draft())
         if asked.call_id in self._stopped:
             self._stopped.remove(asked.call_id)
             call.scope.cancel(reason=STOPPED)
-        self._publish(
-            MessageStart(message=message(Draft(), asked.model, started_ms=started, otherwise="pending", error=None))
-        )
+        opening = unfinished(Draft(), model, started_ms=started, reason="pending", error=None)
+        self._publish(MessageStart(message=opening))
         error: str | None = None
         try:
             with call.scope:
                 await self._stream(asked, call)
-        except ProviderError as refusal:
-            error = str(refusal)
         except Exception as fault:  # noqa: BLE001 - a host's provider is foreign code: its fault is an answer that failed
-            error = f"{type(fault).__name__}: {fault}"
+            error = _words(fault)
         finally:
             del self._calls[asked.call_id]
-        if call.scope.cancelled_caught:
-            return message(call.draft, asked.model, started_ms=started, otherwise="aborted", error=STOPPED)
+        try:
+            return kept(self._answer(call, model, started, error))
+        except (msgspec.ValidationError, TypeError, ValueError, RecursionError) as fault:
+            error = f"the provider's answer cannot be kept: {_words(fault)}"
+            return unfinished(Draft(), model, started_ms=started, reason="error", error=error)
+
+    def _answer(self, call: _Call, model: Model, started: int, error: str | None) -> AssistantMessage:
+        """The end that came is the authority, whatever broke behind it (M2); a call that was stopped is aborted, however it took it."""
+        if call.draft.finish is not None:
+            return message(call.draft, model, started_ms=started)
+        if call.scope.cancel_called:
+            return unfinished(call.draft, model, started_ms=started, reason="aborted", error=STOPPED)
         if error is not None:
-            unfinished = attrs.evolve(call.draft, finish=None)
-            return message(unfinished, asked.model, started_ms=started, otherwise="error", error=error)
-        return message(call.draft, asked.model, started_ms=started)
+            return unfinished(call.draft, model, started_ms=started, reason="error", error=error)
+        return message(call.draft, model, started_ms=started)
 
     async def _stream(self, asked: Generate, call: _Call) -> None:
         provider = self._providers.get(asked.model.provider)
@@ -90,6 +102,9 @@ class ModelActor(Actor[Generate | StopCall]):
             )
         outgoing = prepare(asked.messages, provider=asked.model.provider, model=asked.model.id)
         for repair in outgoing.repairs:
+            if repair in self._told:
+                continue
+            self._told.add(repair)
             self._publish(
                 Diagnostic(
                     code="pairing", message=f"tool call {repair.call}: {repair.kind}", facts={"repair": repair.kind}
@@ -100,7 +115,11 @@ class ModelActor(Actor[Generate | StopCall]):
         )
         async with provider.stream(request) as pieces, _closing(pieces):
             async for piece in pieces:
-                call.draft = apply(call.draft, piece)
+                if not isinstance(piece, PIECES):
+                    raise ProviderError(
+                        f"a provider yields pieces of an answer and at last a Finish, not {piece!r:.80}"
+                    )
+                call.draft.add(piece)
                 if isinstance(piece, Finish):
                     return
                 self._publish(MessageUpdate(call_id=asked.call_id, assistant_message_event=piece))
@@ -115,3 +134,14 @@ async def _closing(pieces: AsyncIterator[Piece]) -> AsyncGenerator[None]:
         close: Callable[[], Awaitable[None]] | None = getattr(pieces, "aclose", None)
         if close is not None:
             await close()
+
+
+def _words(fault: Exception) -> str:
+    """What went wrong, in a line: our own errors speak for themselves, a foreign one with its name; a group of one is what is in it."""
+    while isinstance(fault, ExceptionGroup) and len(fault.exceptions) == 1:
+        fault = fault.exceptions[0]
+    try:
+        said = str(fault)
+    except Exception:  # noqa: BLE001 - foreign code, down to its words
+        said = "(it has no words)"
+    return without_surrogates(said if isinstance(fault, ProviderError) else f"{type(fault).__name__}: {said}")

@@ -1,18 +1,19 @@
 """An answer, from its pieces. No I/O.
 
-1. State is a fold: `apply` adds one piece.
+1. A `Draft` takes one piece after the other; a piece costs its own length.
 2. What the end says is the authority; without an end the pieces are all there is, and the answer has failed (M2).
+3. What leaves here can be kept: text is Unicode, and every field is of its type, whatever a provider yields (S12).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import assert_never
+from typing import Final, assert_never
 
-import attrs
+import msgspec
 
 from sapwood.actors.model.providers.base import Finish, Piece
-from sapwood.events.content import AssistantBlock, TextContent, ThinkingContent
+from sapwood.events.base import Json, is_array, is_object
+from sapwood.events.content import AssistantBlock, TextContent, ThinkingContent, ToolCall, without_surrogates
 from sapwood.events.deltas import (
     TextDelta,
     TextEnd,
@@ -24,70 +25,68 @@ from sapwood.events.deltas import (
     ToolCallEnd,
     ToolCallStart,
 )
-from sapwood.events.messages import NO_USAGE, AssistantMessage, StopReason
+from sapwood.events.messages import NO_USAGE, UNKNOWN_COST, AssistantMessage, StopReason, Usage
 from sapwood.events.models import Model
 
-CUT_OFF = "the stream ended before the answer did"
+CUT_OFF: Final = "the stream ended before the answer did"
 
 
-@attrs.frozen
 class Draft:
     """What came of an answer so far."""
 
-    blocks: Mapping[int, AssistantBlock] = attrs.field(factory=dict[int, AssistantBlock])
-    finish: Finish | None = None
+    def __init__(self) -> None:
+        self._text: dict[int, list[str]] = {}
+        self._thinking: dict[int, list[str]] = {}
+        self._calls: dict[int, ToolCall] = {}
+        self.finish: Finish | None = None
+
+    def add(self, piece: Piece) -> None:
+        """Take in the next piece."""
+        match piece:
+            case Finish():
+                self.finish = piece
+            case TextStart(content_index=at):
+                self._text[at] = []
+            case TextDelta(content_index=at, delta=delta):
+                self._text.setdefault(at, []).append(delta)
+            case TextEnd(content_index=at, content=text):
+                self._text[at] = [text]
+            case ThinkingStart(content_index=at):
+                self._thinking[at] = []
+            case ThinkingDelta(content_index=at, delta=delta):
+                self._thinking.setdefault(at, []).append(delta)
+            case ThinkingEnd(content_index=at, content=text):
+                self._thinking[at] = [text]
+            case ToolCallStart() | ToolCallDelta():
+                pass  # a call is in the answer when its arguments arrived whole (M2)
+            case ToolCallEnd(content_index=at, tool_call=call):
+                self._calls[at] = call
+            case _:
+                assert_never(piece)
+
+    @property
+    def content(self) -> tuple[AssistantBlock, ...]:
+        """The blocks so far, in their order."""
+        blocks: dict[int, AssistantBlock] = {}
+        blocks |= {at: ThinkingContent(thinking="".join(parts)) for at, parts in self._thinking.items()}
+        blocks |= {at: TextContent(text="".join(parts)) for at, parts in self._text.items()}
+        blocks |= self._calls
+        return tuple(blocks[at] for at in sorted(blocks))
 
 
-def apply(draft: Draft, piece: Piece) -> Draft:
-    """The draft with one more piece."""
-    match piece:
-        case Finish():
-            return attrs.evolve(draft, finish=piece)
-        case TextStart(content_index=at):
-            return _with(draft, at, TextContent(text=""))
-        case TextDelta(content_index=at, delta=delta):
-            return _with(draft, at, TextContent(text=_text(draft, at) + delta))
-        case TextEnd(content_index=at, content=text):
-            return _with(draft, at, TextContent(text=text))
-        case ThinkingStart(content_index=at):
-            return _with(draft, at, ThinkingContent(thinking=""))
-        case ThinkingDelta(content_index=at, delta=delta):
-            return _with(draft, at, ThinkingContent(thinking=_thinking(draft, at) + delta))
-        case ThinkingEnd(content_index=at, content=text):
-            return _with(draft, at, ThinkingContent(thinking=text))
-        case ToolCallStart() | ToolCallDelta():
-            return draft  # a call is in the answer when its arguments arrived whole (M2)
-        case ToolCallEnd(content_index=at, tool_call=call):
-            return _with(draft, at, call)
-        case _:
-            assert_never(piece)
-
-
-def message(
-    draft: Draft, model: Model, *, started_ms: int, otherwise: StopReason = "error", error: str | None = CUT_OFF
-) -> AssistantMessage:
-    """The answer so far as a message; without an end it stopped for `otherwise`, with `error` as the reason."""
+def message(draft: Draft, model: Model, *, started_ms: int) -> AssistantMessage:
+    """The answer that came to its end; a failed one if it did not."""
     finish = draft.finish
-    content = tuple(draft.blocks[at] for at in sorted(draft.blocks))
     if finish is None:
-        return AssistantMessage(
-            content=content,
-            api=model.api,
-            provider=model.provider,
-            model=model.id,
-            usage=NO_USAGE,
-            stop_reason=otherwise,
-            error_message=error,
-            timestamp=started_ms,
-        )
+        return unfinished(draft, model, started_ms=started_ms, reason="error", error=CUT_OFF)
     return AssistantMessage(
-        content=content if finish.content is None else finish.content,
+        content=draft.content if finish.content is None else finish.content,
         api=model.api,
         provider=model.provider,
         model=model.id,
         response_model=finish.response_model,
         response_id=finish.response_id,
-        usage=finish.usage,
+        usage=_whole(finish.usage),
         stop_reason=finish.stop_reason,
         error_message=finish.error_message,
         timestamp=started_ms,
@@ -95,15 +94,44 @@ def message(
     )
 
 
-def _with(draft: Draft, at: int, block: AssistantBlock) -> Draft:
-    return attrs.evolve(draft, blocks={**draft.blocks, at: block})
+def unfinished(
+    draft: Draft, model: Model, *, started_ms: int, reason: StopReason, error: str | None
+) -> AssistantMessage:
+    """What came until now, and why no more did."""
+    return AssistantMessage(
+        content=draft.content,
+        api=model.api,
+        provider=model.provider,
+        model=model.id,
+        usage=NO_USAGE,
+        stop_reason=reason,
+        error_message=error,
+        timestamp=started_ms,
+    )
 
 
-def _text(draft: Draft, at: int) -> str:
-    block = draft.blocks.get(at)
-    return block.text if isinstance(block, TextContent) else ""
+def kept(answer: AssistantMessage) -> AssistantMessage:
+    """The answer as it can be written and read back: lone surrogates replaced. Raises `msgspec.ValidationError` for a wrong type."""
+    try:
+        msgspec.json.encode(answer)
+    except UnicodeEncodeError:
+        return msgspec.convert(_clean(msgspec.to_builtins(answer)), AssistantMessage)
+    return msgspec.convert(msgspec.to_builtins(answer), AssistantMessage)
 
 
-def _thinking(draft: Draft, at: int) -> str:
-    block = draft.blocks.get(at)
-    return block.thinking if isinstance(block, ThinkingContent) else ""
+def _clean(value: Json) -> Json:
+    if isinstance(value, str):
+        return without_surrogates(value)
+    if is_object(value):
+        return {without_surrogates(key): _clean(item) for key, item in value.items()}
+    if is_array(value):
+        return [_clean(item) for item in value]
+    return value
+
+
+def _whole(usage: Usage) -> Usage:
+    """With the sum and the prices that other readers of the file add up; what nobody knows is marked so (M8)."""
+    total = usage.total_tokens
+    if total is None:
+        total = usage.input + usage.output + usage.cache_read + usage.cache_write
+    return msgspec.structs.replace(usage, total_tokens=total, cost=usage.cost or UNKNOWN_COST)

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from typing import Final, Literal
 
@@ -35,12 +36,6 @@ class Repair:
     call: ToolCallId
 
 
-@attrs.define
-class _Result:
-    at: int
-    message: ToolResultMessage
-
-
 def pair(messages: Sequence[Message]) -> tuple[tuple[Message, ...], tuple[Repair, ...]]:
     """The messages with calls and results paired, and what that took."""
     return _Pairing(messages).run()
@@ -53,6 +48,21 @@ class _Pairing:
         self._repairs: list[Repair] = []
         self._used: set[int] = set()
         self._ids: set[ToolCallId] = set()
+        self._suffix: dict[ToolCallId, int] = {}
+        """The last number that an id was told apart with."""
+        self._results: dict[ToolCallId, deque[int]] = {}
+        """Where the results of each id stand that no call has taken."""
+        self._calls: dict[ToolCallId, deque[int]] = {}
+        """Where the answers stand that call with an id, from the one in hand on."""
+        for at, message in enumerate(messages):
+            match message:
+                case ToolResultMessage(tool_call_id=call):
+                    self._results.setdefault(call, deque()).append(at)
+                case AssistantMessage(content=content):
+                    for call in dict.fromkeys(block.id for block in content if isinstance(block, ToolCall)):
+                        self._calls.setdefault(call, deque()).append(at)
+                case _:
+                    pass
 
     def run(self) -> tuple[tuple[Message, ...], tuple[Repair, ...]]:
         for at, message in enumerate(self._messages):
@@ -89,9 +99,11 @@ class _Pairing:
 
     def _unique(self, call: ToolCall) -> ToolCall:
         """The call under an id that no earlier call of the request has."""
-        unique, n = call.id, 2
+        unique, n = call.id, self._suffix.get(call.id, 1)
         while unique in self._ids:
-            unique, n = ToolCallId(f"{call.id}-{n}"), n + 1
+            n += 1
+            unique = ToolCallId(f"{call.id}-{n}")
+        self._suffix[call.id] = n
         self._ids.add(unique)
         if unique == call.id:
             return call
@@ -109,20 +121,21 @@ class _Pairing:
                 is_error=True,
                 timestamp=self._messages[at].timestamp,
             )
-        self._used.add(found.at)
-        if any(not isinstance(between, ToolResultMessage) for between in self._messages[at + 1 : found.at]):
+        where, result = found
+        self._used.add(where)
+        if any(not isinstance(self._messages[between], ToolResultMessage) for between in range(at + 1, where)):
             self._repairs.append(Repair("moved", call.id))
-        return found.message if sent is call else msgspec.structs.replace(found.message, tool_call_id=sent.id)
+        return result if sent is call else msgspec.structs.replace(result, tool_call_id=sent.id)
 
-    def _find(self, at: int, call: ToolCallId) -> _Result | None:
+    def _find(self, at: int, call: ToolCallId) -> tuple[int, ToolResultMessage] | None:
         """The first result of the call that comes before the same id is called again."""
-        for later in range(at + 1, len(self._messages)):
-            match self._messages[later]:
-                case ToolResultMessage(tool_call_id=answered) as result if answered == call and later not in self._used:
-                    return _Result(later, result)
-                case AssistantMessage(content=content):
-                    if any(isinstance(block, ToolCall) and block.id == call for block in content):
-                        return None
-                case _:
-                    pass
-        return None
+        calls, results = self._calls[call], self._results.get(call, deque[int]())
+        while calls and calls[0] <= at:
+            calls.popleft()
+        while results and results[0] < at:
+            results.popleft()
+        if not results or (calls and calls[0] < results[0]):
+            return None
+        where = results.popleft()
+        result = self._messages[where]
+        return (where, result) if isinstance(result, ToolResultMessage) else None

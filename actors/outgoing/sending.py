@@ -33,7 +33,10 @@ def unsent(messages: Sequence[Message]) -> list[Unsent | None]:
         verdict = _verdict(message, unanswerable)
         if isinstance(message, AssistantMessage):
             calls = {block.id for block in message.content if isinstance(block, ToolCall)}
-            unanswerable = unanswerable - calls if verdict is None else unanswerable | calls
+            if verdict is None:
+                unanswerable -= calls
+            else:
+                unanswerable |= calls
         verdicts.append(verdict)
     return verdicts
 

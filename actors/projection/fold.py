@@ -8,18 +8,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 import attrs
 
 from sapwood.actors.projection.selection import Messages, apply_edit, messages_of, without_prompt
 from sapwood.actors.projection.tokens import Counted, Measured, TokenCounter, heuristic, measure
 from sapwood.events.context import Absent, Context, ContextItem, ContextUsage
-from sapwood.events.entries import Compaction, ContextEdit, Entry, MessageEntry, ModelChange, ThinkingLevelChange
+from sapwood.events.entries import (
+    Compaction,
+    ContextEdit,
+    Entry,
+    MessageEntry,
+    ModelChange,
+    ThinkingLevelChange,
+    Unknown,
+)
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import AssistantMessage
 from sapwood.events.models import Model
 from sapwood.store.tree import Tree
+
+SPEAKING: Final = frozenset({"message", "custom_message", "branch_summary", "compaction"})
+"""Kinds that have something to say to the model."""
 
 
 class Readable(Protocol):
@@ -35,7 +46,8 @@ class Readable(Protocol):
 class _Selected:
     """An entry of the selection and the messages that it gives."""
 
-    index: int
+    place: int
+    """On the path, from the root."""
     entry: Entry
     counted: list[Counted]
     edit: ContextEdit | None = None
@@ -59,6 +71,8 @@ class Fold:
         self._counter = counter
         self._seen = 0
         self._leaf: int | None = None
+        self._length = 0
+        """Of the path to the leaf. An entry's place is counted on it: the order of the file may be another one."""
         self._selected: list[_Selected] = []
         self._at: dict[EntryId, _Selected] = {}
         self._edits: list[tuple[int, int]] = []
@@ -78,20 +92,29 @@ class Fold:
         if self._continues(tree, fresh):
             for index in fresh:
                 self._extend(index)
+                self._leaf, self._seen = index, index + 1  # a disk that fails in between leaves what is folded whole
         else:
             self.select(leaf)
-        self._leaf = leaf
-        self._seen = len(self._view)
+            self._seen = len(self._view)
 
     def select(self, leaf: int | None) -> None:
         """Fold the path to `leaf` from nothing."""
-        self._selected, self._at, self._edits, self.notes = [], {}, [], []
-        self._compaction = None
-        path = self._view.tree.path(leaf)
-        self._model, self._thinking = self._last_model(path), self._last_thinking(path)
-        for index in self._choose(path):
-            self._take(index, self._view.entry(index))
+        self._forget()
+        try:
+            path = self._view.tree.path(leaf)
+            self._model, self._thinking = self._last_model(path), self._last_thinking(path)
+            for place in self._choose(path):
+                self._take(place, self._view.entry(path[place]))
+            self._length = len(path)
+        except BaseException:
+            self._forget()  # a disk that fails in between leaves nothing half folded
+            raise
         self._leaf = leaf
+
+    def _forget(self) -> None:
+        self._selected, self._at, self._edits, self.notes = [], {}, [], []
+        self._compaction, self._model, self._thinking = None, None, "off"
+        self._leaf, self._seen, self._length = None, 0, 0
 
     def context(self, *, explained: bool = False) -> Context:
         """The selection, each message with its entry; with `explained` also why each other entry of the path gives none."""
@@ -132,46 +155,51 @@ class Fold:
                 self._model = (provider, model)
             case _:
                 pass
-        self._take(index, entry)
+        self._take(self._length, entry)
+        self._length += 1
 
     def _choose(self, path: Sequence[int]) -> Sequence[int]:
-        """The indexes that are selected (P1); sets where the compaction at the head stands."""
+        """The places on the path that are selected (P1); sets where the compaction at the head stands."""
         tree = self._view.tree
-        at = next((place for place in range(len(path) - 1, -1, -1) if tree.kind(path[place]) == "compaction"), None)
-        compaction = None if at is None else self._view.entry(path[at])
-        if at is None or not isinstance(compaction, Compaction):
-            return path
-        self._compaction = path[at]
-        kept = tree.index(compaction.first_kept_entry_id)
-        start = next((place for place in range(at) if path[place] == kept), None)
-        if start is None:
-            if compaction.first_kept_entry_id != compaction.id:
-                message = "the first kept entry is not before the compaction on this path: nothing is kept"
-                self.notes.append(Note("first_kept_missing", message, compaction.id))
-            return path[at:]
-        return [path[at], *path[start:at], *path[at + 1 :]]
+        for at in range(len(path) - 1, -1, -1):
+            if tree.kind(path[at]) == "compaction":
+                compaction = self._view.entry(path[at])
+                if isinstance(compaction, Compaction):
+                    return self._behind(compaction, at, path)
+                message = "this compaction cannot be read: the one before it speaks"
+                self.notes.append(Note("compaction_unreadable", message, compaction.id))
+        return range(len(path))
 
-    def _take(self, index: int, entry: Entry) -> None:
+    def _behind(self, compaction: Compaction, at: int, path: Sequence[int]) -> Sequence[int]:
+        self._compaction = at
+        kept = self._view.tree.index(compaction.first_kept_entry_id)
+        start = next((place for place in range(at) if path[place] == kept), at)
+        if start == at and compaction.first_kept_entry_id != compaction.id:
+            message = "the first kept entry is not before the compaction on this path: nothing is kept"
+            self.notes.append(Note("first_kept_missing", message, compaction.id))
+        return [at, *range(start, at), *range(at + 1, len(path))]
+
+    def _take(self, place: int, entry: Entry) -> None:
         if isinstance(entry, ContextEdit):
-            self._edit(index, entry)
-        selected = _Selected(index, entry, self._count(index, entry, messages_of(entry)))
+            self._edit(place, entry)
+        selected = _Selected(place, entry, self._count(place, entry, messages_of(entry)))
         self._selected.append(selected)
         self._at[entry.id] = selected
 
-    def _edit(self, index: int, edit: ContextEdit) -> None:
+    def _edit(self, place: int, edit: ContextEdit) -> None:
         target = self._at.get(edit.target_id)
         if target is None:
             return
         target.edit = edit
-        target.counted = self._count(target.index, target.entry, apply_edit(target.entry, edit.replacement))
-        self._edits.append((target.index, index))
+        target.counted = self._count(target.place, target.entry, apply_edit(target.entry, edit.replacement))
+        self._edits.append((target.place, place))
 
-    def _count(self, index: int, entry: Entry, messages: Messages) -> list[Counted]:
-        if self._compaction is not None and index < self._compaction:
+    def _count(self, place: int, entry: Entry, messages: Messages) -> list[Counted]:
+        if self._compaction is not None and place < self._compaction:
             # what a compaction keeps comes without its prompt, and an older compaction in it says nothing (P1)
             messages = () if isinstance(entry, Compaction) else without_prompt(messages)
         return [
-            Counted(index, ContextItem(entry_id=entry.id, message=message, tokens=self._counter(message)))
+            Counted(place, ContextItem(entry_id=entry.id, message=message, tokens=self._counter(message)))
             for message in messages
         ]
 
@@ -208,6 +236,11 @@ class Fold:
             if selected is None:
                 absent[tree.id(index)] = "compacted"
             elif not selected.counted:
-                hidden = selected.edit is not None and selected.edit.replacement is None
-                absent[tree.id(index)] = "hidden" if hidden else "silent"
+                absent[tree.id(index)] = _why_absent(selected)
         return absent
+
+
+def _why_absent(selected: _Selected) -> Absent:
+    if selected.edit is not None and selected.edit.replacement is None:
+        return "hidden"
+    return "unreadable" if isinstance(selected.entry, Unknown) and selected.entry.type in SPEAKING else "silent"

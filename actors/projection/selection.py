@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 import msgspec
 
@@ -89,9 +89,10 @@ def _with_content(message: Message, content: str | tuple[ContentBlock, ...]) -> 
 
 
 def milliseconds(timestamp: str) -> int:
-    """An entry's ISO time as Unix milliseconds; 0 for one that is no time."""
+    """An entry's ISO time as Unix milliseconds, UTC where it names no zone; 0 for one that is no time, or before all time."""
     try:
         moment = datetime.fromisoformat(timestamp)
-    except ValueError:
+        zoned = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+        return round(zoned.timestamp() * 1000)
+    except (ValueError, OverflowError):
         return 0
-    return round(moment.timestamp() * 1000)

@@ -106,9 +106,9 @@ def believable(message: Message) -> Usage | None:
 
 @attrs.frozen
 class Counted:
-    """One selected message, counted, and where its entry stands in the log."""
+    """One selected message, counted, and where its entry stands on the path."""
 
-    index: int
+    place: int
     item: ContextItem
 
 
@@ -125,15 +125,15 @@ def measure(counted: Sequence[Counted], *, compaction: int | None, edits: Sequen
 
     Args:
         counted: the selection, oldest first.
-        compaction: where the compaction at its head stands in the log. An older answer's usage says nothing of this context.
+        compaction: where the compaction at its head stands on the path. An older answer's usage says nothing of this context.
         edits: (target, edit) of each edit that shows in it. A usage from the target on, and from before the edit, counted what is no
             longer there.
     """
     following = 0
     for one in reversed(counted):
         usage = believable(one.item.message)
-        if usage is not None and (compaction is None or one.index > compaction):
-            if any(target <= one.index < edit for target, edit in edits):
+        if usage is not None and (compaction is None or one.place > compaction):
+            if any(target <= one.place < edit for target, edit in edits):
                 return Measured(sum(other.item.tokens for other in counted), known=True)
             return Measured(context_tokens(usage) + following, known=True)
         following += one.item.tokens

@@ -33,7 +33,7 @@ COMMANDS = {
     "append_custom": "customType data?",
 }
 OUTCOMES = {
-    "delivered": "entryId answer? turns? aborted?",
+    "delivered": "entryId answer? turns? aborted? error?",
     "returned": "text images?",
     "cancelled": "text images?",
     "failed": "reason text images?",

@@ -19,7 +19,7 @@ def test_the_names_on_the_wire_are_fixed() -> None:
     assert shape(ContextItem) == "entryId message tokens unsent?"
     assert shape(ContextUsage) == "tokens window"
     assert get_args(Unsent) == ("aborted", "failed", "result_of_unsent_call", "excluded", "empty")
-    assert get_args(Absent) == ("compacted", "hidden", "silent")
+    assert get_args(Absent) == ("compacted", "hidden", "silent", "unreadable")
 
 
 @given(context=of(Context))

@@ -52,7 +52,7 @@ def test_the_names_on_the_wire_are_pis() -> None:
     ("part", "names"),
     [
         (Usage, "input output cacheRead cacheWrite cacheWrite1h? reasoning? totalTokens? cost?"),
-        (Cost, "input output cacheRead cacheWrite total totalFromProvider?"),
+        (Cost, "input output cacheRead cacheWrite total totalFromProvider? known?"),
         (ToolDefinition, "name description parameters constrainedSampling?"),
         (ToolReference, "name"),
         (DeferredAnswer, "provider modelId api id expiresAt? pollAfterMs? data?"),
@@ -81,8 +81,15 @@ def test_each_role_is_told() -> None:
     assert [role_of(message) for message in (system(), user(), assistant("x"))] == ["system", "user", "assistant"]
 
 
-def test_nothing_billed_says_nothing_of_a_price() -> None:
-    assert as_json(NO_USAGE) == {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}
+def test_nothing_billed_has_the_numbers_that_pi_adds_up_and_says_that_its_price_is_unknown() -> None:
+    assert as_json(NO_USAGE) == {
+        "input": 0,
+        "output": 0,
+        "cacheRead": 0,
+        "cacheWrite": 0,
+        "totalTokens": 0,
+        "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0, "known": False},
+    }
 
 
 def test_whole_costs_stay_whole() -> None:

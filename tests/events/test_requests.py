@@ -14,7 +14,7 @@ from sapwood.events.commands import SessionState
 from sapwood.events.context import Context, ContextUsage
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import AssistantMessage
-from sapwood.events.requests import Append, Appended, Generate, Holder, Lease, Newcomer
+from sapwood.events.requests import Append, Appended, Generate, Holder, Newcomer
 from tests.build import MODEL, message_entry, user
 from tests.events.wire import kinds
 
@@ -22,7 +22,7 @@ REPLIES: dict[str, Any] = {
     "Append": Appended,
     "Project": Context,
     "Measure": ContextUsage,
-    "Acquire": Lease,
+    "Acquire": type(None),
     "Accept": NoneType,
     "Resolve": NoneType,
     "Generate": AssistantMessage,

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from sapwood import ScriptedAnswer, read
-from sapwood.events.messages import Message
+from sapwood.events.messages import Message, Usage
 from sapwood.events.unknown_fields import split
 from tests.build import usage
 from tests.pi.install import PiUnavailable
@@ -66,6 +66,20 @@ async def test_pi_opens_a_session_of_ours(pi: Oracle, tmp_path: Path) -> None:
             await session.prompt(text)
 
     assert_same(pi, path)
+
+
+async def test_pi_adds_up_the_usage_of_a_session_of_ours(pi: Oracle, tmp_path: Path) -> None:
+    """Pi's sums take every answer to have its costs: one without them used to stop its footer."""
+    path = tmp_path / "ours.jsonl"
+    async with talking(
+        ScriptedAnswer(text="x", usage=Usage(input=3, output=4, cache_read=5, cache_write=0)), "y", where=str(path)
+    ) as session:
+        await session.prompt("hi")
+        await session.prompt("again")
+
+    totals = pi.ask({"op": "totals", "path": str(path)})["totals"]
+
+    assert totals == {"input": 3, "output": 4, "cacheRead": 5, "cacheWrite": 0, "cost": 0}
 
 
 @pytest.mark.parametrize("name", ["pi-all-kinds", "pi-ringing-v3"])

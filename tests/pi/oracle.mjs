@@ -14,6 +14,7 @@
 //   { op: "create", dir, cwd, id?, appends? }  -> a new session; `written` is false while Pi keeps it in memory only
 //   { op: "branched", path, leaf }             -> Pi's own copy of one path to a new file
 //   { op: "fork", path, dir, cwd }             -> Pi's own copy of a whole file to a new file
+//   { op: "totals", path }                     -> Pi's own sums of the usage of all entries
 //   { op: "list", dir, cwd }                   -> what Pi lists in a folder
 //
 // An append is { what, ... }; it may carry `as: "name"`, and "$name" then stands for its id in later ones:
@@ -37,6 +38,7 @@ const load = (file) => import(pathToFileURL(path.join(scope, file)).href);
 
 for (const level of ["log", "info", "debug"]) console[level] = console.error; // stdout is for answers only
 const { SessionManager, CURRENT_SESSION_VERSION } = await load("pi-coding-agent/dist/core/session-manager.js");
+const { addUsageToTotals, createUsageTotals } = await load("pi-coding-agent/dist/core/usage-totals.js");
 const { convertToLlm } = await load("pi-coding-agent/dist/core/messages.js");
 const { getCurrentSystemMessage } = await load("pi-ai/dist/index.js");
 const pi = JSON.parse(fs.readFileSync(path.join(scope, "pi-coding-agent/package.json"), "utf8")).version;
@@ -171,6 +173,14 @@ const ANSWER = {
   fork: (question) => {
     const manager = SessionManager.forkFrom(existing(question.path), question.cwd, question.dir);
     return { file: manager.getSessionFile(), leaf: manager.getLeafId() };
+  },
+  totals: (question) => {
+    const totals = createUsageTotals();
+    for (const entry of SessionManager.open(existing(question.path)).getEntries()) {
+      const usage = entry.type === "message" ? entry.message.usage : entry.usage;
+      if (usage) addUsageToTotals(totals, usage);
+    }
+    return { totals };
   },
   list: async (question) => ({ sessions: await SessionManager.list(question.cwd, question.dir) }),
 };

@@ -46,6 +46,11 @@ async def test_a_session_of_its_own_needs_no_runtime(tmp_path: Path) -> None:
     assert path.exists()
 
 
+def test_two_providers_of_one_name_are_refused() -> None:
+    with pytest.raises(ValueError, match="two providers are called 'scripted'"):
+        Runtime(providers=[Scripted(), Scripted()])
+
+
 async def test_nothing_is_started_before_it_is_used() -> None:
     async with talking() as session:
         tasks = trio.lowlevel.current_statistics().tasks_living

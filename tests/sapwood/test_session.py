@@ -281,3 +281,81 @@ async def test_a_session_of_the_hosts_own_store_is_used_as_it_is(tmp_path: Path)
         header = session.header
     async with talking(where=path) as again:
         assert again.header == header
+
+
+class SecondWriteFails(RealDisk):
+    """The disk is full once the first append is on it."""
+
+    def __init__(self) -> None:
+        self.writes = 0
+
+    def write(self, descriptor: int, data: bytes) -> int:
+        self.writes += 1
+        if self.writes > 1:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return super().write(descriptor, data)
+
+
+async def test_an_answer_that_cannot_be_written_is_told_with_the_outcome_and_the_run_is_closed(tmp_path: Path) -> None:
+    environment = Environment.scripted(disk=SecondWriteFails())
+    async with talking("lost", where=str(tmp_path / "s.jsonl"), environment=environment) as session:
+        reader = session.events()
+
+        outcome = await session.prompt("hi")
+
+        assert isinstance(outcome, Delivered)
+        assert (outcome.aborted, outcome.answer) == (False, None)
+        assert "ENOSPC" in (outcome.error or "")
+        assert names(drain(reader))[-3:] == ["agent_end", "diagnostic", "agent_settled"]
+
+
+async def test_a_second_close_waits_for_the_first(autojump_clock: trio.testing.MockClock) -> None:
+    async with talking(ScriptedAnswer(text="never", wait=1000)) as session:
+        handle = session.submit("hi")
+        await trio.sleep(1)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(session.close)
+            nursery.start_soon(session.close)
+
+        assert session.state == "idle"
+        assert isinstance(handle.outcome_nowait, Delivered)
+
+
+async def test_an_abort_stops_what_runs_and_leaves_the_session_open(autojump_clock: trio.testing.MockClock) -> None:
+    async with talking(ScriptedAnswer(text="never", wait=1000), "next") as session:
+        handle = session.submit("hi")
+        await trio.sleep(1)
+
+        await session.abort()
+
+        outcome = handle.outcome_nowait
+        assert isinstance(outcome, Delivered)
+        assert outcome.aborted
+        assert isinstance(await session.prompt("again"), Delivered)
+
+
+async def test_half_a_character_of_a_model_does_not_cost_its_answer() -> None:
+    async with talking("so \ud83d it goes") as session:
+        outcome = await session.prompt("hi")
+
+        assert isinstance(outcome, Delivered)
+        assert outcome.answer is not None
+        assert text_of(outcome.answer.content) == "so \ufffd it goes"
+
+
+@pytest.mark.parametrize(("text", "images"), [(5, ()), ("hi", (5,)), ("hi", (ImageContent(data=None, mime_type="x"),))])  # type: ignore[arg-type]
+async def test_what_is_no_text_or_no_image_is_refused_before_anything_happens(
+    text: str, images: tuple[ImageContent, ...]
+) -> None:
+    async with talking("one") as session:
+        with pytest.raises(Refused, match="an input is a text and images"):
+            await session.prompt(text, images=images)
+
+        assert (session.entries(), session.state) == ((), "idle")
+
+
+async def test_half_a_character_in_an_input_is_replaced() -> None:
+    async with talking("one") as session:
+        await session.prompt("so \ud83d it goes")
+
+        assert words(session.context().items[0].message) == "so \ufffd it goes"

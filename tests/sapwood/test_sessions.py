@@ -21,6 +21,10 @@ def test_a_new_session_has_a_version_an_id_a_time_and_a_folder() -> None:
     assert new_header(Environment()).cwd == str(Path.cwd())
 
 
+def test_a_folder_whose_name_is_no_unicode_does_not_keep_a_session_from_being_written() -> None:
+    assert new_header(Environment(), cwd="/home/\udcff").cwd == "/home/\ufffd"
+
+
 def test_a_session_id_of_the_hosts_obeys_the_rule() -> None:
     with pytest.raises(InvalidSessionId, match="must be non-empty"):
         new_header(Environment(), session_id="-no-")

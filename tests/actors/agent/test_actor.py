@@ -22,6 +22,7 @@ async def test_a_prompt_that_is_asked_twice_is_run_once() -> None:
     async with talking("one") as session:
         agent = session._wiring.agent
         prompt = Prompt(input=Input(entry_id=EntryId("u1"), text="hi", timestamp=MS))
+        session._wiring.shelf.put(prompt.input)
 
         await agent.ask(prompt)
         await agent.ask(prompt)
@@ -32,13 +33,13 @@ async def test_a_prompt_that_is_asked_twice_is_run_once() -> None:
 async def test_a_prompt_while_somebody_else_has_the_tree_is_refused_and_changes_nothing() -> None:
     async with talking("one") as session:
         reader = session.events()
-        lease = session._wiring.cell.grant("compaction")
+        session._wiring.lease.grant("compaction", "k")
 
         with pytest.raises(Refused, match="compaction is in progress"):
             await session.prompt("hi")
 
         assert (session.entries(), names(drain(reader)), session.state) == ((), [], "compaction")
-        lease.release()
+        session._wiring.lease.release("k")
         assert isinstance(await session.prompt("hi"), Delivered)
 
 

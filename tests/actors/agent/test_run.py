@@ -7,6 +7,7 @@ import pytest
 from sapwood.actors.agent.run import (
     IDLE,
     Answered,
+    Broke,
     CallModel,
     Do,
     End,
@@ -68,3 +69,34 @@ def test_a_plain_answer_is_told_in_pis_order_and_nothing_before_it_is_recorded()
 )
 def test_a_run_ends_aborted_only_if_its_answer_was(reason: StopReason, *, aborted: bool) -> None:
     assert play(assistant("hi", stop=reason))[-1] == End(aborted=aborted)
+
+
+def broken_at(step: int) -> list[Do]:
+    """What a run does whose nth effect cannot be done."""
+    done: list[Do] = []
+    state = IDLE
+    happened: Happened = Started(INPUT)
+    for n in range(20):
+        state, do = next_step(state, happened)
+        done.append(do)
+        if isinstance(do, End):
+            return done
+        match do:
+            case Record(message=message, entry_id=entry_id):
+                happened = Recorded(message, entry_id or EntryId("a1"))
+            case CallModel():
+                happened = Answered(assistant("hi"))
+            case Tell():
+                happened = Told()
+        if n == step:
+            happened = Broke("the disk is full")
+    raise AssertionError("the run does not end")
+
+
+@pytest.mark.parametrize("step", range(9))
+def test_a_run_that_breaks_tells_its_end_and_ends_with_the_reason(step: int) -> None:
+    *_, told, end = broken_at(step)
+
+    assert end == End(aborted=False, error="the disk is full")
+    assert isinstance(told, Tell)
+    assert isinstance(told.event, AgentEnd)

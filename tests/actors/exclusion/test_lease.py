@@ -1,35 +1,37 @@
-"""One lease, returned by a plain call, however often."""
+"""One lease, given back by a plain call with its key, however often."""
 
 from __future__ import annotations
 
-from sapwood.actors.exclusion.lease import Cell
+from sapwood.actors.exclusion.lease import Lease
 
 
-def test_a_cell_is_idle_until_somebody_is_granted_the_lease() -> None:
-    cell = Cell()
-    before = cell.holder
+def test_nobody_has_the_tree_until_it_is_granted() -> None:
+    lease = Lease()
+    before = lease.holder
 
-    cell.grant("run")
+    lease.grant("run", "a")
 
-    assert (before, cell.holder) == ("idle", "run")
-
-
-def test_releasing_gives_the_tree_back_and_ends_the_compacting() -> None:
-    cell = Cell()
-    lease = cell.grant("run")
-    cell.compacting = True
-
-    lease.release()
-
-    assert (cell.holder, cell.compacting) == ("idle", False)
+    assert (before, lease.holder) == ("idle", "run")
 
 
-def test_releasing_an_old_lease_does_not_take_the_tree_from_the_new_holder() -> None:
-    cell = Cell()
-    old = cell.grant("run")
-    old.release()
-    cell.grant("navigation")
+def test_whoever_holds_the_tree_gives_it_back_and_ends_the_compacting() -> None:
+    lease = Lease()
+    lease.grant("run", "a")
+    lease.compacting = True
 
-    old.release()
+    lease.release("a")
+    lease.release("a")
 
-    assert cell.holder == "navigation"
+    assert (lease.holder, lease.compacting) == ("idle", False)
+
+
+def test_whoever_does_not_hold_the_tree_cannot_take_it_from_the_holder() -> None:
+    lease = Lease()
+    lease.grant("run", "a")
+    lease.release("a")
+    lease.grant("navigation", "b")
+
+    lease.release("a")
+    lease.release("")
+
+    assert lease.holder == "navigation"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from sapwood.actors.inbox.actor import Inbox
 from sapwood.actors.inbox.shelf import Handle, Shelf
-from sapwood.actors.kernel import Reply
+from sapwood.actors.kernel import Refuse, Reply
 from sapwood.actors.session_log.view import View
 from sapwood.events.codec import encode_entry
 from sapwood.events.commands import Delivered, Input, Returned
+from sapwood.events.errors import SessionClosed
 from sapwood.events.ids import EntryId
 from sapwood.events.requests import Accept, Resolve
 from sapwood.events.runtime import AgentEnd, AgentSettled, TurnEnd
@@ -67,12 +68,33 @@ def test_turns_and_answer_are_of_one_run() -> None:
     assert second.outcome_nowait == Delivered(entry_id=ID)
 
 
-def test_what_is_not_in_the_log_is_handed_back() -> None:
+def test_what_did_not_reach_the_log_is_left_to_whoever_knows_why_and_is_handed_back_at_last() -> None:
     desk = Desk()
 
     desk.inbox.handle(AgentSettled(aborted=True))
+    assert desk.handle.outcome_nowait is None
+    desk.inbox.handle(Resolve(entry_id=ID))
 
     assert desk.handle.outcome_nowait == Returned(text="hi")
+
+
+def test_what_broke_the_run_is_told_with_the_outcome() -> None:
+    desk = Desk()
+    desk.deliver()
+
+    desk.inbox.handle(AgentSettled(aborted=False, error_message="the disk is full"))
+
+    assert desk.handle.outcome_nowait == Delivered(entry_id=ID, error="the disk is full")
+
+
+def test_an_input_that_nobody_waits_for_any_more_is_not_accepted() -> None:
+    desk = Desk()
+    desk.shelf.resolve(ID, Returned(text="hi"))
+
+    refusal = desk.inbox.handle(Accept(input=INPUT))
+
+    assert isinstance(refusal, Refuse)
+    assert isinstance(refusal.error, SessionClosed)
 
 
 def test_the_news_of_the_end_may_get_lost_and_the_handle_is_resolved_all_the_same() -> None:
@@ -94,7 +116,7 @@ def test_made_anew_while_the_run_goes_on_it_takes_the_answer_from_the_log() -> N
     assert desk.handle.outcome_nowait is None
     desk.inbox.handle(AgentSettled(aborted=False))
 
-    assert desk.handle.outcome_nowait == Delivered(entry_id=ID, answer=ANSWER)
+    assert desk.handle.outcome_nowait == Delivered(entry_id=ID, answer=ANSWER, turns=1)
 
 
 def test_made_anew_when_the_run_is_over_it_resolves_at_once() -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import reduce
-
+import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.actors.model.assembly import CUT_OFF, Draft, apply, message
+from sapwood.actors.model.assembly import CUT_OFF, Draft, kept, message, unfinished
 from sapwood.actors.model.providers.base import Finish, Piece
-from sapwood.events.content import TextContent, ThinkingContent
+from sapwood.events.content import TextContent, ThinkingContent, without_surrogates
 from sapwood.events.deltas import (
     TextDelta,
     TextEnd,
@@ -22,12 +22,15 @@ from sapwood.events.deltas import (
     ToolCallStart,
 )
 from sapwood.events.ids import ToolCallId
-from sapwood.events.messages import AssistantMessage
+from sapwood.events.messages import UNKNOWN_COST, AssistantMessage, Cost, Usage
 from tests.build import MODEL, MS, call, text, usage
 
 
 def assemble(*pieces: Piece) -> AssistantMessage:
-    return message(reduce(apply, pieces, Draft()), MODEL, started_ms=MS)
+    draft = Draft()
+    for piece in pieces:
+        draft.add(piece)
+    return message(draft, MODEL, started_ms=MS)
 
 
 def test_pieces_add_up_in_the_order_of_their_blocks() -> None:
@@ -86,3 +89,59 @@ def test_a_text_is_the_sum_of_its_pieces(words: list[str]) -> None:
     answer = assemble(TextStart(content_index=0), *pieces, Finish(stop_reason="stop"))
 
     assert answer.content == (text("".join(words)),)
+
+
+def test_usage_is_whole_for_whoever_adds_it_up_and_an_unknown_price_is_marked() -> None:
+    reported = Usage(input=1, output=2, cache_read=3, cache_write=4)
+
+    answer = assemble(Finish(stop_reason="stop", usage=reported))
+
+    assert answer.usage.total_tokens == 10
+    assert answer.usage.cost == UNKNOWN_COST
+    priced = Cost(input=1, output=0, cache_read=0, cache_write=0, total=1)
+    told = msgspec.structs.replace(reported, cost=priced, total_tokens=7)
+    assert assemble(Finish(stop_reason="stop", usage=told)).usage == told
+
+
+def test_what_came_of_an_unfinished_answer_is_kept_with_the_reason() -> None:
+    draft = Draft()
+    draft.add(TextDelta(content_index=0, delta="so"))
+
+    answer = unfinished(draft, MODEL, started_ms=MS, reason="aborted", error="stopped")
+
+    assert (answer.content, answer.stop_reason, answer.error_message) == ((text("so"),), "aborted", "stopped")
+
+
+@pytest.mark.parametrize(
+    ("broken", "mended"),
+    [("a\ud800b", "a\ufffdb"), ("\ud83d\ude00", "😀"), ("\ude00\ud83d", "\ufffd\ufffd"), ("plain 漢", "plain 漢")],
+)
+def test_half_a_character_is_replaced_and_two_halves_that_meet_are_one(broken: str, mended: str) -> None:
+    assert without_surrogates(broken) == mended
+    answer = assemble(
+        TextDelta(content_index=0, delta=broken[:1]),
+        TextDelta(content_index=0, delta=broken[1:]),
+        ToolCallEnd(content_index=1, tool_call=call("a", path=broken)),
+        Finish(stop_reason="stop"),
+    )
+
+    assert kept(answer).content == (text(mended), call("a", path=mended))
+
+
+@pytest.mark.parametrize(
+    "finish",
+    [
+        Finish(stop_reason="banana"),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        Finish(stop_reason="stop", content=(TextContent(text=None),)),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        Finish(stop_reason="stop", error_message=5),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    ],
+)
+def test_a_field_of_the_wrong_type_is_refused(finish: Finish) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        kept(assemble(finish))
+
+
+def test_an_answer_in_order_is_kept_as_it_is() -> None:
+    answer = assemble(TextDelta(content_index=0, delta="so"), Finish(stop_reason="stop"))
+
+    assert kept(answer) == answer

@@ -11,15 +11,50 @@ from sapwood.events.context import Context, ContextUsage
 from sapwood.events.entries import Compaction
 from sapwood.events.ids import EntryId
 from sapwood.events.requests import Measure, Project
-from sapwood.events.runtime import EntryAppended
+from sapwood.events.runtime import Diagnostic, EntryAppended, Event
 from sapwood.store.memory import MemoryStore
 from tests.build import HEADER, MODEL, TIME, assistant, message_entry, user
 from tests.build import usage as tokens
 
 
+def compaction(name: str, parent: str | None, kept: str) -> Compaction:
+    return Compaction(
+        id=EntryId(name),
+        parent_id=None if parent is None else EntryId(parent),
+        timestamp=TIME,
+        summary="s",
+        first_kept_entry_id=EntryId(kept),
+        tokens_before=1,
+    )
+
+
+def made(store: MemoryStore, told: list[Event] | None = None) -> Projection:
+    heard = [] if told is None else told
+
+    def publish(event: Event) -> int:
+        heard.append(event)
+        return len(heard)
+
+    return Projection(lambda: Fold(View(store)), publish)
+
+
+def test_what_it_could_not_follow_is_told_once() -> None:
+    store, told = MemoryStore(HEADER), list[Event]()
+    lost = compaction("c1", None, "nowhere")
+    store.append([encode_entry(lost)])
+    projection = made(store, told)
+
+    projection.handle(Project())
+    projection.handle(Project())
+
+    assert [(event.code, event.entry_id) for event in told if isinstance(event, Diagnostic)] == [
+        ("first_kept_missing", "c1")
+    ]
+
+
 def test_a_question_is_answered_with_what_is_committed_now() -> None:
     store = MemoryStore(HEADER)
-    projection = Projection(lambda: Fold(View(store)))
+    projection = made(store)
     store.append([encode_entry(message_entry("u1", user("hi")))])
 
     reply = projection.handle(Project())
@@ -30,7 +65,7 @@ def test_a_question_is_answered_with_what_is_committed_now() -> None:
 
 
 def test_the_hint_to_pull_is_not_answered() -> None:
-    projection = Projection(lambda: Fold(View(MemoryStore(HEADER))))
+    projection = made(MemoryStore(HEADER))
 
     assert projection.handle(EntryAppended(entry_id=EntryId("u1"), kind="message")) is None
 
@@ -38,19 +73,11 @@ def test_the_hint_to_pull_is_not_answered() -> None:
 def test_usage_is_of_the_window_and_unknown_after_a_compaction() -> None:
     store = MemoryStore(HEADER)
     store.append([encode_entry(message_entry("a1", assistant("x", usage=tokens(1000))))])
-    projection = Projection(lambda: Fold(View(store)))
+    projection = made(store)
 
     assert projection.handle(Measure(model=MODEL)) == Reply(ContextUsage(tokens=1000, window=200_000))
 
-    compaction = Compaction(
-        id=EntryId("c1"),
-        parent_id=EntryId("a1"),
-        timestamp=TIME,
-        summary="s",
-        first_kept_entry_id=EntryId("c1"),
-        tokens_before=1,
-    )
-    store.append([encode_entry(compaction)])
+    store.append([encode_entry(compaction("c1", "a1", "c1"))])
 
     reply = projection.handle(Measure(model=MODEL))
     assert isinstance(reply, Reply)

@@ -130,6 +130,50 @@ def test_nothing_is_kept_for_its_own_id_and_for_one_that_is_not_before_it(kept: 
     assert [(one.code, one.entry_id) for one in fold.notes] == ([("first_kept_missing", "c1")] if note else [])
 
 
+def test_a_compaction_that_cannot_be_read_leaves_the_one_before_it_speaking() -> None:
+    log = chain("u1", "u2")
+    log.add(compaction("c1", "u2", "u2"))
+    log.say("u3", "c1")
+    line = encode_entry(compaction("c2", "u3", "u3")).replace(b'"summary":"c2"', b'"summary":{}')
+    log.store.append([line])
+    log.say("u4", "c2")
+
+    assert log.seen == ["[c1]", "u2", "u3", "u4"]
+    assert [note.code for note in log.from_scratch.notes] == ["compaction_unreadable"]
+    assert log.fold.context(explained=True).absent[EntryId("c2")] == "unreadable"
+
+
+def test_places_are_counted_on_the_path_and_not_in_the_file() -> None:
+    """An answer whose parent stands later in the file used to count as older than the compaction above it."""
+    log = Log()
+    log.say("u1", None)
+    log.store.append([encode_entry(message_entry("a1", assistant("a1", usage=usage(5000)), "c1"))])
+    log.store.append([encode_entry(compaction("c1", "u1", "u1"))])
+    log.say("u2", "a1")
+
+    assert log.seen == ["[c1]", "u1", "a1", "u2"]
+    assert log.fold.measure() == Measured(5001, known=True)
+
+
+def test_a_disk_that_fails_in_the_middle_of_a_pull_does_not_double_what_was_folded() -> None:
+    log = Log()
+    for parent, name in zip([None, "u1", "u2"], ["u1", "u2", "u3"], strict=True):
+        log.add(message_entry(name, user(name), parent), pull=False)
+    entry = log.view.entry
+    failures = [OSError("EIO")]
+
+    def failing(index: int) -> Entry:
+        if index == 2 and failures:
+            raise failures.pop()
+        return entry(index)
+
+    log.view.entry = failing  # type: ignore[method-assign]
+    with pytest.raises(OSError, match="EIO"):
+        log.fold.pull()
+
+    assert log.seen == ["u1", "u2", "u3"]
+
+
 def test_an_older_compaction_in_the_kept_range_says_nothing() -> None:
     log = chain("u1", "a1")
     log.add(compaction("c1", "a1", "u1"))

@@ -112,7 +112,16 @@ def test_content_of_what_cannot_be_edited_stays() -> None:
 
 @pytest.mark.parametrize(
     ("stamp", "expected"),
-    [(TIME, MS), ("2026-01-01T00:00:00.123Z", MS + 123), ("2026-01-01T01:00:00+01:00", MS), ("yesterday", 0), ("", 0)],
+    [
+        (TIME, MS),
+        ("2026-01-01T00:00:00.123Z", MS + 123),
+        ("2026-01-01T01:00:00+01:00", MS),
+        ("2026-01-01T00:00:00", MS),
+        ("0001-01-01T00:00:00", -62135596800000),
+        ("0001-01-01T00:00:00+01:00", -62135600400000),
+        ("yesterday", 0),
+        ("", 0),
+    ],
 )
 def test_a_time_is_milliseconds_and_no_time_is_zero(stamp: str, expected: int) -> None:
     assert milliseconds(stamp) == expected

@@ -100,5 +100,5 @@ def test_an_edit_of_what_came_later_or_was_there_before_leaves_the_usage_believe
     context = counted(user(), assistant("a", usage=usage(100)), user())
 
     assert measure(context, compaction=None, edits=[(2, 3)]) == Measured(110, known=True)
-    later = [Counted(one.index + 5, one.item) for one in context]
+    later = [Counted(one.place + 5, one.item) for one in context]
     assert measure(later, compaction=None, edits=[(5, 5)]) == Measured(110, known=True)
