@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sapwood.actors.environment import Environment
     from sapwood.actors.inbox import Handle
     from sapwood.actors.kernel import Published, Reader, Resync, WouldDeadlock
+    from sapwood.actors.model.providers.base import Finish, Provider, Request
     from sapwood.actors.model.providers.scripted import Scripted, ScriptedAnswer
     from sapwood.events.commands import Delivered, Failed, InputOutcome, Returned, Snapshot, Withdrawn
     from sapwood.events.content import ImageContent, TextContent, ThinkingContent, ToolCall
