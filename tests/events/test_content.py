@@ -13,6 +13,7 @@ from sapwood.events.content import (
     ThinkingContent,
     UserBlock,
     text_of,
+    without_surrogates,
 )
 from tests.build import call, text
 from tests.events.wire import assert_round_trip, shapes, tag_fields
@@ -53,3 +54,17 @@ def test_only_text_counts_as_text(content: str | tuple[ContentBlock, ...], words
 
 def test_blocks_are_joined_with_nothing_between() -> None:
     assert text_of((TextContent(text="half a w"), TextContent(text="ord"))) == "half a word"
+
+
+@pytest.mark.parametrize(
+    ("broken", "mended"),
+    [
+        ("a\ud800b", "a\ufffdb"),
+        ("\ud83d\ude00", "😀"),
+        ("\ude00\ud83d", "\ufffd\ufffd"),
+        ("plain 漢", "plain 漢"),
+        ("", ""),
+    ],
+)
+def test_half_a_character_is_replaced_and_two_halves_that_meet_are_one(broken: str, mended: str) -> None:
+    assert without_surrogates(broken) == mended

@@ -100,3 +100,4 @@ def test_a_run_that_breaks_tells_its_end_and_ends_with_the_reason(step: int) -> 
     assert end == End(aborted=False, error="the disk is full")
     assert isinstance(told, Tell)
     assert isinstance(told.event, AgentEnd)
+    assert not told.event.will_retry

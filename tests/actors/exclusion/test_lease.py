@@ -11,7 +11,7 @@ def test_nobody_has_the_tree_until_it_is_granted() -> None:
 
     lease.grant("run", "a")
 
-    assert (before, lease.holder) == ("idle", "run")
+    assert (before, lease.holder, lease.compacting) == ("idle", "run", False)
 
 
 def test_whoever_holds_the_tree_gives_it_back_and_ends_the_compacting() -> None:

@@ -48,6 +48,12 @@ def test_pieces_add_up_in_the_order_of_their_blocks() -> None:
     assert (answer.stop_reason, answer.usage.total_tokens, answer.error_message) == ("stop", 7, None)
 
 
+def test_a_block_that_began_and_said_nothing_is_an_empty_block() -> None:
+    answer = assemble(ThinkingStart(content_index=0), TextStart(content_index=1), Finish(stop_reason="stop"))
+
+    assert answer.content == (ThinkingContent(thinking=""), text(""))
+
+
 def test_the_end_of_a_block_is_the_authority_on_it() -> None:
     answer = assemble(
         TextDelta(content_index=0, delta="helo"),
