@@ -3,26 +3,29 @@
 1. A line that our types know whole is decoded in one strict pass.
 2. A line with fields that they do not know, or with a null that they would leave out, is decoded all the same, and those fields
    travel in `extra` (S2).
-3. A line with a good envelope and a payload that does not fit is an `Unknown`, kept whole.
-4. `encode_entry(decode_entry(line))` is `line` byte for byte if we wrote it, and equal in value if somebody else did.
-5. Whatever the bytes, and however deep, the only error of reading is `NotAnEntry` (`BadEvent`), and the only one of writing `Unencodable`.
+3. A line with a good envelope and a payload that does not fit is bent until it does (`lenient`), and travels whole in `extra`: it is
+   written as it came, and what was changed in the meantime is laid over it. There alone a lone surrogate becomes U+FFFD, a number out of
+   range null, and blocks that we could not read go when the content is another one.
+4. What cannot be bent, and what is nested deeper than `DEEPEST`, is an `Unknown`, kept whole.
+5. `encode_entry(decode_entry(line))` is `line` byte for byte if we wrote it, and equal in value if somebody else did.
+6. Whatever the bytes, and however deep, the only error of reading is `NotAnEntry` (`BadEvent`), and the only one of writing
+   `Unencodable`. How deep the caller stands in its own calls makes no difference to what is read.
 """
 
 from __future__ import annotations
 
-import json
 import math
-import re
 from typing import Any, Final, TypeVar, cast
 
 import msgspec
 
+from sapwood.events import lenient, odd_json
 from sapwood.events.base import Json, is_array, is_object
 from sapwood.events.entries import Entry, Header, KnownEntry, Line, Unknown
 from sapwood.events.errors import NotAnEntry, SapwoodError, Unencodable
 from sapwood.events.ids import EntryId
 from sapwood.events.runtime import Event
-from sapwood.events.unknown_fields import merge, split
+from sapwood.events.unknown_fields import LINE, merge, patch, split
 
 L = TypeVar("L", bound=Line)
 
@@ -33,10 +36,7 @@ _encoder: Final = msgspec.json.Encoder()
 _UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _UNWRITABLE: Final = (ValueError, TypeError, OverflowError, RecursionError)
 
-_ANY_LINE: Final = Header | KnownEntry
-"""Where only one type is asked for, msgspec does without its tag."""
-
-_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
+_NAMES: Final = ("type", "id", "parentId")
 
 
 class Envelope(msgspec.Struct, frozen=True, gc=False):
@@ -52,36 +52,37 @@ _envelopes: Final = msgspec.json.Decoder(Envelope)
 
 
 def decode_envelope(line: bytes | memoryview) -> Envelope:
-    """The envelope of a line, or `NotAnEntry` (the file's fault). Lone surrogates in the payload do not harm it (S1)."""
+    """The envelope of a line, or `NotAnEntry` (the file's fault). Whatever else is in the line does not harm it (S1)."""
     try:
         return _envelopes.decode(line)
     except _UNREADABLE as error:
-        envelope = _lenient_envelope(bytes(line))
+        envelope = _odd_envelope(bytes(line))
         if envelope is None:
             raise NotAnEntry(str(error), bytes(line)) from error
         return envelope
 
 
-def _lenient_envelope(line: bytes) -> Envelope | None:
-    """By Python's own reader, which takes lone surrogates as JavaScript does, where msgspec refuses the whole line."""
-    if _SURROGATE.search(line) is None:
-        return None
+def _odd_envelope(line: bytes) -> Envelope | None:
+    """By a reader that takes what JavaScript takes, at any depth. What ids and types said must be readable as it stands."""
     try:
-        value = json.loads(line.decode(), parse_constant=_no_number)
-        names = Envelope.__struct_fields__
-        envelope = {name: value[name] for name in names if name in value} if is_object(value) else None
-        return msgspec.json.decode(msgspec.json.encode(envelope), type=Envelope)
-    except (ValueError, RecursionError):
+        value, spoilt = odd_json.read_odd(line), odd_json.read_odd(line, odd_json.SPOILT)
+    except ValueError:
         return None
-
-
-def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is no JSON number")
+    if not (is_object(value) and is_object(spoilt)):
+        return None
+    kind, entry_id, parent_id = names = [value.get(name) for name in _NAMES]
+    if names != [spoilt.get(name) for name in _NAMES]:
+        return None
+    if not (isinstance(kind, str) and isinstance(entry_id, str) and isinstance(parent_id, str | None)):
+        return None
+    parent = None if parent_id is None else EntryId(parent_id)
+    return Envelope(kind, EntryId(entry_id), parent, lenient.time_of(value.get("timestamp")))
 
 
 def decode_entry(line: bytes) -> Entry:
     """The entry in a line (without its newline). `NotAnEntry` if not even the envelope can be read."""
-    if not _may_leave_out(line):
+    deep = odd_json.is_deep(line)
+    if not (deep or _may_leave_out(line)):
         try:
             entry = _entries.decode(line)
         except _UNREADABLE:
@@ -91,16 +92,16 @@ def decode_entry(line: bytes) -> Entry:
             if entry.extra is None:
                 return entry
     envelope = decode_envelope(line)
-    try:
-        return cast("Entry", _decode_keeping(line, KnownEntry))
-    except _UNREADABLE:
-        return Unknown(
-            type=envelope.type,
-            id=envelope.id,
-            parent_id=envelope.parentId,
-            timestamp=envelope.timestamp,
-            line=bytes(line),
-        )
+    known = None if deep else _decode_odd(line, KnownEntry)
+    if known is not None:
+        return cast("Entry", known)
+    return Unknown(
+        type=envelope.type,
+        id=envelope.id,
+        parent_id=envelope.parentId,
+        timestamp=envelope.timestamp,
+        line=bytes(line),
+    )
 
 
 def encode_entry(entry: Entry) -> bytes:
@@ -109,14 +110,22 @@ def encode_entry(entry: Entry) -> bytes:
 
 
 def decode_header(line: bytes) -> Header:
-    """The header in a line, with fields of other writers in `extra`. `NotAnEntry` if it is none."""
-    try:
-        header = _decode_keeping(line, _ANY_LINE)
-    except _UNREADABLE as error:
-        raise NotAnEntry(f"no session header: {error}", bytes(line)) from error
+    """The header in a line, with fields of other writers in `extra`. `NotAnEntry` if it is none.
+
+    As Pi has it, whatever is an object of the type `session` with a text for its id is one, and is read as far as it can be.
+    """
+    header = _decode_odd(line, Header) if _is_header(line) else None
     if not isinstance(header, Header):
-        raise NotAnEntry("no session header: it has the type of an entry", bytes(line))
+        raise NotAnEntry("no session header: it is no object of that type with a text for its id", bytes(line))
     return header
+
+
+def _is_header(line: bytes) -> bool:
+    try:
+        value = odd_json.read_odd(line)
+    except ValueError:
+        return False
+    return is_object(value) and value.get("type") == "session" and isinstance(value.get("id"), str)
 
 
 def encode_header(header: Header) -> bytes:
@@ -143,6 +152,9 @@ class BadEvent(SapwoodError):
 
 def _encode(struct: Line | Event) -> bytes:
     try:
+        as_it_came = _as_it_came(struct)
+        if as_it_came is not None:
+            return as_it_came
         value = _unfolded(struct) if isinstance(struct, Line) and struct.extra is not None else struct
         encoded = _encoder.encode(value)
         # msgspec writes a null for a number that is none
@@ -151,6 +163,8 @@ def _encode(struct: Line | Event) -> bytes:
         raise Unencodable(_name(struct), error) from error
     if odd is not None:
         raise Unencodable(_name(struct), ValueError(f"{odd} is no JSON number"))
+    if isinstance(struct, Line) and odd_json.is_deep(encoded):
+        raise Unencodable(_name(struct), ValueError(f"it is nested deeper than {odd_json.DEEPEST} levels"))
     return encoded
 
 
@@ -158,9 +172,28 @@ def _name(struct: msgspec.Struct) -> str:
     return str(struct.__struct_config__.tag)
 
 
+def _as_it_came(struct: Line | Event) -> bytes | None:
+    """The line of something that was read leniently, if nothing of it has changed since."""
+    said = _said(struct) if isinstance(struct, Line) else None
+    return said if said is not None and _read_again(said, struct) == struct else None
+
+
+def _said(line: Line) -> bytes | None:
+    said = None if line.extra is None else line.extra.get(LINE)
+    return said.encode("latin-1", "replace") if isinstance(said, str) else None
+
+
+def _read_again(said: bytes, struct: Line | Event) -> Line | None:
+    return _decode_odd(said, Header if isinstance(struct, Header) else KnownEntry)
+
+
 def _unfolded(line: Line) -> Json:
     known = msgspec.to_builtins(msgspec.structs.replace(line, extra=None))
-    return merge(known, line.extra, type(line))
+    said = _said(line)
+    was = None if said is None else _read_again(said, line)
+    if said is None or was is None:
+        return merge(known, line.extra, type(line))
+    return patch(odd_json.read_odd(said), msgspec.to_builtins(msgspec.structs.replace(was, extra=None)), known)
 
 
 def _odd_number(value: object) -> float | None:
@@ -182,7 +215,44 @@ def _may_leave_out(line: bytes) -> bool:
     return nulls > 0 and nulls != line.count(b'"parentId":null')
 
 
-def _decode_keeping(line: bytes, type_: Any) -> Line:
-    known, extra = split(_values.decode(line), type_)
+def _decode_odd(line: bytes, type_: Any) -> Line | None:
+    """With what is unknown kept; else leniently, with the whole line kept; None if it is not of the type even so."""
+    deep = odd_json.is_deep(line)
+    decoded = None if deep else _decode_strictly(line, type_)
+    if decoded is not None and not _is_odd(decoded):
+        return decoded
+    try:
+        value = lenient.unsigned(odd_json.read_odd(line), odd_json.read_odd(line, odd_json.SPOILT))
+        decoded = _decode_keeping(lenient.bent(value, type_), type_)
+    except ValueError:
+        return None
+    # what is too deep to be compared, or written by others, is in the line alone
+    more = {} if decoded.extra is None or deep else decoded.extra
+    return msgspec.structs.replace(decoded, extra={**more, LINE: bytes(line).decode("latin-1")})
+
+
+def _decode_strictly(line: bytes, type_: Any) -> Line | None:
+    try:
+        return _decode_keeping(_value(line), type_)
+    except ValueError:
+        return None
+
+
+def _value(line: bytes) -> Json:
+    try:
+        return _values.decode(line)
+    except RecursionError:  # the caller's stack is short: that must not be seen in what is read
+        return odd_json.read_strictly(line)
+
+
+def _is_odd(decoded: Line) -> bool:
+    """Whether what fits our types is to be read leniently all the same."""
+    if decoded.extra is not None and LINE in decoded.extra:
+        return True  # a foreign field of that name
+    return isinstance(decoded, Header) and decoded.version < 1
+
+
+def _decode_keeping(value: Json, type_: Any) -> Line:
+    known, extra = split(value, type_)
     decoded: Line = msgspec.convert(known, type_)
     return decoded if extra is None else msgspec.structs.replace(decoded, extra=extra)

@@ -5,13 +5,14 @@
 2. `merge` lays an overlay over a value of that type; a known field is never overwritten by it, and one that is gone takes its unknown
    parts along.
 3. `merge(*split(value, type), type) == value`, whatever the value (S2).
+4. A line whose payload had to be bent to fit travels whole, under `LINE`; `patch` lays what was changed since over what it said.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import inspect
@@ -22,24 +23,45 @@ from sapwood.events.entries import EXTRA
 Overlay = Json
 """A dict of unknown fields (and of deeper overlays), a list with one overlay or None an item, or None for nothing unknown."""
 
+LINE: Final = "~line"
+"""In the overlay of a line that was read leniently: all its bytes, one character each. A foreign field of this name is in those bytes."""
+
 
 def split(value: Json, type_: Any) -> tuple[Json, Overlay]:
     """What `type_` knows of `value`, and the rest. Never raises: what does not fit stays in the known part for the decoder to refuse."""
-    return _split(value, _info(type_))
+    return _split(value, info_of(type_))
 
 
 def merge(value: Json, overlay: Overlay, type_: Any) -> Json:
     """`value` with the unknown fields of `overlay` put back. Lists whose length changed keep their new items as they are."""
-    return _merge(value, overlay, _info(type_))
+    return _merge(value, overlay, info_of(type_))
+
+
+def patch(said: Json, was: Json, now: Json) -> Json:
+    """What was `said`, with the difference between how it was read and how it is `now`."""
+    if not (is_object(said) and is_object(was) and is_object(now)):
+        return now
+    patched = {key: item for key, item in said.items() if key in now or key not in was}
+    for key, item in now.items():
+        if key not in was or was[key] != item:
+            patched[key] = patch(said.get(key), was.get(key), item)
+    return patched
+
+
+def without_line(overlay: dict[str, Json] | None) -> dict[str, Json] | None:
+    """The unknown fields alone."""
+    return {key: item for key, item in (overlay or {}).items() if key != LINE} or None
 
 
 @cache
-def _info(type_: Any) -> inspect.Type:
+def info_of(type_: Any) -> inspect.Type:
+    """What msgspec knows of a type."""
     return inspect.type_info(type_)
 
 
 @cache
-def _fields(cls: type[msgspec.Struct]) -> Mapping[str, inspect.Field]:
+def fields_of(cls: type[msgspec.Struct]) -> Mapping[str, inspect.Field]:
+    """A Struct's fields by their names on the wire."""
     info = inspect.type_info(cls)
     assert isinstance(info, inspect.StructType)  # noqa: S101 - the argument is a Struct
     return {field.encode_name: field for field in info.fields if field.encode_name != EXTRA}
@@ -48,7 +70,7 @@ def _fields(cls: type[msgspec.Struct]) -> Mapping[str, inspect.Field]:
 def _split(value: Json, info: inspect.Type) -> tuple[Json, Overlay]:
     if is_object(value):
         return _split_dict(value, info)
-    inner = _item_type(info)
+    inner = item_type(info)
     if is_array(value) and inner is not None:
         pairs = [_split(item, inner) for item in value]
         rests = [rest for _, rest in pairs]
@@ -57,10 +79,10 @@ def _split(value: Json, info: inspect.Type) -> tuple[Json, Overlay]:
 
 
 def _split_dict(value: dict[str, Json], info: inspect.Type) -> tuple[Json, Overlay]:
-    struct = _struct_for(value, info)
+    struct = struct_for(value, info)
     if struct is None:
         return value, None
-    fields = _fields(struct.cls)
+    fields = fields_of(struct.cls)
     known: dict[str, Json] = {}
     rest: dict[str, Json] = {}
     for key, item in value.items():
@@ -81,9 +103,9 @@ def _is_default(item: Json, field: inspect.Field) -> bool:
 
 def _merge(value: Json, overlay: Overlay, info: inspect.Type) -> Json:
     if is_object(value) and is_object(overlay):
-        struct = _struct_for(value, info)
-        return _merge_dict(value, overlay, {} if struct is None else _fields(struct.cls))
-    inner = _item_type(info)
+        struct = struct_for(value, info)
+        return _merge_dict(value, overlay, {} if struct is None else fields_of(struct.cls))
+    inner = item_type(info)
     if inner is not None and is_array(value) and is_array(overlay) and len(value) == len(overlay):
         return [_merge(item, rest, inner) for item, rest in zip(value, overlay, strict=True)]
     return value
@@ -100,7 +122,7 @@ def _merge_dict(value: dict[str, Json], overlay: dict[str, Overlay], fields: Map
     return merged
 
 
-def _struct_for(value: dict[str, Json], info: inspect.Type) -> inspect.StructType | None:
+def struct_for(value: dict[str, Json], info: inspect.Type) -> inspect.StructType | None:
     """The one Struct that `value` is to be read as, if the type says so."""
     candidates = info.types if isinstance(info, inspect.UnionType) else (info,)
     structs = [candidate for candidate in candidates if isinstance(candidate, inspect.StructType)]
@@ -110,7 +132,8 @@ def _struct_for(value: dict[str, Json], info: inspect.Type) -> inspect.StructTyp
     return None
 
 
-def _item_type(info: inspect.Type) -> inspect.Type | None:
+def item_type(info: inspect.Type) -> inspect.Type | None:
+    """What the items of a list are to be, if the type has a list."""
     for candidate in info.types if isinstance(info, inspect.UnionType) else (info,):
         if isinstance(candidate, inspect.VarTupleType | inspect.ListType):
             return candidate.item_type

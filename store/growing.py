@@ -63,7 +63,7 @@ class GrowingFile:
             start = self._write(end, fresh + data)
         except BaseException:
             if new:
-                self._take_away()
+                self._take_away(data)
             raise
         self._size = start + len(fresh) + len(data)
         return start + len(fresh)
@@ -138,15 +138,31 @@ class GrowingFile:
             self._disk.truncate(self._writing, end)
         self._left_over = None
 
-    def _take_away(self) -> None:
-        """Unlink a file that we made and could not fill. One that cannot be unlinked stays ours, for the next append to go on with."""
+    def _take_away(self, data: bytes) -> None:
+        """Unlink a file that we made and could not fill, if it has nothing but our own in it.
+
+        One that cannot be looked at or unlinked stays ours, for the next append to go on with; one that somebody else wrote into or
+        put in its place is theirs.
+        """
         if self._writing != _NONE:
             try:
-                self._disk.unlink(self.path)
+                if self._is_ours(data):
+                    self._disk.unlink(self.path)
             except OSError:
                 return
         self.close()
         self._left_over = None
+
+    def _is_ours(self, data: bytes) -> bool:
+        """Whether the file that stands at the path is the one that we made, and holds a first part of `data` and no more."""
+        ours = self._disk.status(self._writing)
+        try:
+            here = self._disk.status_at(self.path)
+        except FileNotFoundError:
+            return False
+        if not ours.is_same_file(here) or ours.size > len(data):
+            return False
+        return ours.size == 0 or data.startswith(self._disk.read(self._reading, 0, ours.size))
 
     def _let_go_of_writing(self) -> None:
         descriptor, self._writing = self._writing, _NONE

@@ -21,6 +21,7 @@ from sapwood.events.codec import Envelope, encode_entry, encode_header
 from sapwood.events.entries import FORK_MARKER, SESSION_VERSION, Custom, Header
 from sapwood.events.errors import CannotOpen, CannotWrite, NewerVersion, NotAnEntry, NotASession, StoreClosed
 from sapwood.events.ids import EntryId
+from sapwood.events.unknown_fields import without_line
 from sapwood.store.admitting import admit
 from sapwood.store.disk import Disk
 from sapwood.store.growing import GrowingFile
@@ -110,6 +111,8 @@ class JsonlStore:
     def line(self, index: int) -> bytes:
         if self._closed:
             raise StoreClosed(self.where)
+        if index < 0:
+            raise IndexError(index)
         try:
             return self._line(index)
         except OSError as error:
@@ -163,7 +166,8 @@ class JsonlStore:
         """Copy the whole tree to a version 3 session beside the file, append there, and go on there."""
         old, old_path = self.header, _as_text(self._file.path)
         # what another writer put into the header is as good as it was
-        header = msgspec.structs.replace(self._makers.header(), cwd=old.cwd, parent_session=old_path, extra=old.extra)
+        more = without_line(old.extra)
+        header = msgspec.structs.replace(self._makers.header(), cwd=old.cwd, parent_session=old_path, extra=more)
         marker = self._fork_marker(envelopes, old_path)
         everything = [*map(self._line, range(len(self.tree))), *lines, encode_entry(marker)]
         head = encode_header(header) + b"\n"

@@ -42,6 +42,8 @@ class MemoryStore:
     def line(self, index: int) -> bytes:
         if self._closed:
             raise StoreClosed(WHERE)
+        if index < 0:
+            raise IndexError(index)
         return self._lines[index]
 
     def append(self, lines: Sequence[bytes]) -> None:

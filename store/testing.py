@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Final
 
 import attrs
@@ -55,6 +56,13 @@ def check_what_is_appended_is_there_in_order_and_byte_for_byte(make: StoreMaker)
     _append_and_look(store, [line("b", "a"), odd_line("c", "b"), line("d", "c")])
     _append_and_look(store, [line("e", "b")])
     _holds(store.tree.path(4) == [0, 1, 4], f"the path to a branch's end is {store.tree.path(4)}")
+
+
+def check_there_is_no_line_where_the_tree_has_none(make: StoreMaker) -> None:
+    store = make.new()
+    store.append([line("a", None), line("b", "a")])
+    for index in (-3, -2, -1, 2):
+        _raises(IndexError, partial(store.line, index), f"line({index}) of a store of two entries")
 
 
 def check_what_is_opened_again_is_what_was_closed(make: StoreMaker) -> None:
@@ -160,6 +168,7 @@ def check_a_store_that_was_never_written_closes(make: StoreMaker) -> None:
 PROMISES: Final[Sequence[Callable[[StoreMaker], None]]] = (
     check_a_new_store_is_empty,
     check_what_is_appended_is_there_in_order_and_byte_for_byte,
+    check_there_is_no_line_where_the_tree_has_none,
     check_what_is_opened_again_is_what_was_closed,
     check_the_header_stays,
     check_nothing_appended_is_nothing_changed,

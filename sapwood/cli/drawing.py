@@ -19,7 +19,7 @@ from sapwood.events.ids import EntryId
 from sapwood.events.messages import role_of
 from sapwood.reading import Reading
 from sapwood.scenario.describing import entry_in_words, kind_in_words
-from sapwood.scenario.wording import Line, Piece, counted, cut, line, visible
+from sapwood.scenario.wording import Line, Piece, counted, cut, line, named
 from sapwood.store.tree import Tree
 
 DEEPEST: Final = 30
@@ -139,7 +139,9 @@ def _about(session: Reading) -> str:
     tree = session.tree()
     tips = len(tree.tips())
     name = f"{cut(session.name)}: " if session.name else ""
-    return f"{name}{counted(len(tree), 'entry', 'entries')}, {counted(tips, 'branch', 'branches')}, {visible(session.path)}"
+    return (
+        f"{name}{counted(len(tree), 'entry', 'entries')}, {counted(tips, 'branch', 'branches')}, {named(session.path)}"
+    )
 
 
 def _entry_json(session: Reading, one: Placed, labels: Mapping[EntryId, str], *, on_path: bool) -> Json:

@@ -2,6 +2,7 @@
 
 1. Colours are rich's, and so is the decision whether there are any (a terminal, NO_COLOR, TERM).
 2. When nobody reads any more, nothing more is written, and the command still ends with its own exit code.
+3. An output that cannot be written for any other reason is `Trouble`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 from collections.abc import Iterable
 from typing import Final
 
+from sapwood.cli.trouble import Trouble
 from sapwood.events.base import Json
 from sapwood.scenario.wording import Line, Style, plain
 
@@ -54,6 +56,9 @@ class Printer:
         except BrokenPipeError:
             self._gone = True
             write_nowhere()
+        except OSError as error:
+            write_nowhere()
+            raise unwritable(error) from error
 
     def _coloured(self, pieces: Line) -> str:
         from rich.text import Text  # noqa: PLC0415 - as above
@@ -63,6 +68,11 @@ class Printer:
                 Text.assemble(*((piece.text, _STYLES[piece.style]) for piece in pieces)), soft_wrap=True, end=""
             )
         return capture.get()
+
+
+def unwritable(error: OSError) -> Trouble:
+    """What to say of a standard output that takes nothing: a full disk, most likely."""
+    return Trouble(f"the standard output cannot be written: {(error.strerror or str(error)).lower()}")
 
 
 def write_nowhere() -> None:

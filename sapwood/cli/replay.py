@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from sapwood.cli.trouble import CANNOT, DIFFERENT
+from sapwood.cli.trouble import CANNOT, DIFFERENT, complain
 
 if TYPE_CHECKING:
     from sapwood.scenario import Played, ScenarioError
@@ -21,7 +22,8 @@ def command(ctx: click.Context, paths: tuple[str, ...], *, as_json: bool) -> Non
     """Play scenarios in virtual time, without a network.
 
     FILE is a scenario (YAML), or a folder of them. Each step is shown with the events that it brought and their virtual second; what is
-    not as the scenario expects is shown with the line that expects it. A session that a scenario names is played on a copy.
+    not as the scenario expects is shown with the line that expects it, and so is a call that its script has no answer left for. A session
+    that a scenario names is played on a copy.
 
     \b
     Exit code: 0 as expected, 1 a difference, 2 a scenario that cannot be played; the worst one counts.
@@ -49,7 +51,7 @@ def command(ctx: click.Context, paths: tuple[str, ...], *, as_json: bool) -> Non
         if isinstance(one, ScenarioError):
             errors.append(one)
             code = max(code, CANNOT)
-            click.echo(f"sapwood: {one}", err=True)
+            complain(str(one))
             continue
         played.append(one)
         code = max(code, DIFFERENT if one.differences else 0)
@@ -65,7 +67,7 @@ def command(ctx: click.Context, paths: tuple[str, ...], *, as_json: bool) -> Non
 
 def _play_all(paths: Iterable[str]) -> Iterator[Played | ScenarioError]:
     """What came of each scenario, one after the other."""
-    from sapwood.scenario import ScenarioError, play  # noqa: PLC0415
+    from sapwood.scenario import ScenarioError  # noqa: PLC0415
     from sapwood.scenario.loading import find  # noqa: PLC0415
 
     for path in paths:
@@ -75,7 +77,16 @@ def _play_all(paths: Iterable[str]) -> Iterator[Played | ScenarioError]:
             yield error
             continue
         for scenario in found:
-            try:
-                yield play(scenario)
-            except ScenarioError as error:
-                yield error
+            yield _played(scenario)
+
+
+def _played(scenario: Path) -> Played | ScenarioError:
+    from sapwood.scenario import ScenarioError, play  # noqa: PLC0415
+
+    try:
+        return play(scenario)
+    except ScenarioError as error:
+        return error
+    except Exception as error:  # noqa: BLE001 - a fault of ours in one scenario does not keep the others from being played
+        fault = f"cannot be played, by a fault of sapwood's own: please report it ({type(error).__name__}: {error})"
+        return ScenarioError(str(scenario), None, fault)

@@ -16,7 +16,11 @@ def command(file: str, *, full: bool, window: int | None, as_json: bool) -> None
     """Show what the model would see next of the session in FILE, which is only read.
 
     A line is a message: its role, its tokens by the heuristic counter, the entry that it comes from, and how it begins. A message that
-    would not be sent says why. Below stand the sums, the model and thinking level that the branch is on, and how full the window is.
+    would not be sent says why. Below stand the sums, the model and thinking level that the branch is on, and how full the window is: by
+    what the provider reported with its last answer and a count of what came since, or by a count alone; ? if nobody can know yet.
+
+    \b
+    Exit code: 0 shown, 2 a file that cannot be read or an output that cannot be written, 4 a file that is no session.
 
     \b
     Example:
@@ -25,7 +29,7 @@ def command(file: str, *, full: bool, window: int | None, as_json: bool) -> None
     \b
     The JSON: {"session": {"id", "path", "version", "cwd", "name", "parentSession"}, "leaf", "messages": [...],
     "absent": {entry: reason}, "model": {"provider", "id"} or null, "thinkingLevel",
-    "totals": {"messages", "unsent", "tokens", "sentTokens"}, "usage": {"tokens", "window", "percent", "text"}};
+    "totals": {"messages", "unsent", "tokens", "sentTokens"}, "usage": {"tokens", "window", "percent", "text", "source"}};
     a message is {"role", "tokens", "entryId", "unsent", "text", "message"}.
     """  # noqa: D301 - click's own mark for lines that it may not wrap
     # commands load what they need when they run: in here

@@ -18,6 +18,9 @@ def command(file: str, *, as_json: bool) -> None:
     position, the last entry that is no bookkeeping.
 
     \b
+    Exit code: 0 drawn, 2 a file that cannot be read or an output that cannot be written, 4 a file that is no session.
+
+    \b
     Example:
       sapwood tree work.jsonl | less
 

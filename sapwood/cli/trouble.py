@@ -1,21 +1,28 @@
-"""What a command cannot do: one line on the standard error that says what to do, and an exit code. Never a traceback."""
+"""What a command cannot do: one line on the standard error that says what to do, and an exit code. Never a traceback.
+
+A path and a foreign sentence are shown without control characters. A standard error that takes nothing changes no exit code.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Generator
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import contextmanager, suppress
 from typing import IO, Any, Final
 
 import click
 
 from sapwood.events.errors import CannotOpen, NotASession, StoreError
 from sapwood.reading import ReadSession, read
+from sapwood.scenario.paths import NOT_THERE, missing
+from sapwood.scenario.wording import named, one_line
 
 DIFFERENT: Final = 1
 CANNOT: Final = 2
 NO_SESSION: Final = 4
+LONGEST_SENTENCE: Final = 1000
+"""Characters of a complaint: two paths and what is wrong."""
 
 
 class Trouble(click.ClickException):
@@ -24,13 +31,19 @@ class Trouble(click.ClickException):
     exit_code = CANNOT
 
     def show(self, file: IO[Any] | None = None) -> None:
-        click.echo(f"sapwood: {self.format_message()}", err=True, file=file)
+        complain(self.format_message(), file=file)
 
 
 class NoSession(Trouble):
     """The file is there and is no session."""
 
     exit_code = NO_SESSION
+
+
+def complain(sentence: str, *, file: IO[Any] | None = None) -> None:
+    """One line on the standard error, if it takes it."""
+    with suppress(OSError):
+        click.echo(f"sapwood: {one_line(sentence, LONGEST_SENTENCE)}", err=True, file=file)
 
 
 @contextmanager
@@ -41,7 +54,7 @@ def session_at(path: str) -> Generator[ReadSession]:
             yield session
     except NotASession as error:
         why = "is no session, for its first line is no session header: name a .jsonl file of Pi or Sapwood"
-        raise NoSession(f"{path} {why}") from error
+        raise NoSession(f"{named(path)} {why}") from error
     except CannotOpen as error:
         raise Trouble(_spoken(path, error)) from error
     except StoreError as error:
@@ -49,10 +62,13 @@ def session_at(path: str) -> Generator[ReadSession]:
 
 
 def _spoken(path: str, error: CannotOpen) -> str:
-    if Path(path).is_dir():
-        return f"{path} is a folder: name one of the .jsonl files in it"
-    if isinstance(error.__cause__, FileNotFoundError) or not os.path.lexists(path):
-        return f"{path} is not there: check the spelling, or give the path from here"
-    if isinstance(error.__cause__, PermissionError):
-        return f"{path} may not be read: ask its owner, or copy it to where you may (chmod u+r)"
-    return f"{path} cannot be read: {error}"
+    why, name = missing(path), named(path)
+    if not path:
+        return "the name of the file is empty: name a .jsonl file"
+    if os.path.isdir(path):  # noqa: PTH112 - the path may be any text
+        return f"{name} is a folder: name one of the .jsonl files in it"
+    if why == NOT_THERE:
+        return f"{name} is not there: check the spelling, or give the path from here"
+    if error.errno in {errno.EACCES, errno.EPERM}:
+        return f"{name} may not be read: ask its owner, or copy it to where you may (chmod u+r)"
+    return f"{name} cannot be read: {why or error}"

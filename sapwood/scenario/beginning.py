@@ -9,11 +9,12 @@ from typing import Final, assert_never
 from sapwood.actors.environment import Environment
 from sapwood.events.codec import encode_entry, encode_header
 from sapwood.events.entries import Header
-from sapwood.events.errors import StoreError
+from sapwood.events.errors import SapwoodError
 from sapwood.reading import read
 from sapwood.scenario.errors import ScenarioError
 from sapwood.scenario.language import FromEntries, FromFile, Scenario
 from sapwood.scenario.loading import session_path
+from sapwood.scenario.wording import one_line
 from sapwood.sessions import new_header
 from sapwood.store.memory import MemoryStore
 from sapwood.store.port import Store
@@ -23,7 +24,7 @@ CWD: Final = "/scenario"
 
 
 def begin(scenario: Scenario, environment: Environment, folder: Path) -> Path | Store:
-    """The session to open, laid out in `folder` if it is a file. `ScenarioError` if its own file is no session."""
+    """The session to open, laid out in `folder` if it is a file. `ScenarioError` if its file is no session, or its entries are none."""
     beginning = scenario.story.session
     path = folder / "session.jsonl"
     match beginning:
@@ -33,20 +34,28 @@ def begin(scenario: Scenario, environment: Environment, folder: Path) -> Path | 
             try:
                 shutil.copyfile(found, path)
                 header, lines = _read(path)
-            except (StoreError, OSError) as error:
+            except (SapwoodError, OSError) as error:
                 why = str(error).replace(str(path), str(found))
-                raise ScenarioError(str(scenario.path), scenario.line_of(("session", "file")), why) from error
+                raise _unplayable(scenario, "file", why) from error
             return MemoryStore(header, lines) if scenario.story.store == "memory" else path
         case FromEntries(entries=entries):
-            header, lines = new_header(environment, cwd=CWD), [encode_entry(entry) for entry in entries]
+            header = new_header(environment, cwd=CWD)
+            try:
+                store = MemoryStore(header, map(encode_entry, entries))
+            except SapwoodError as error:
+                raise _unplayable(scenario, "entries", str(error)) from error
             if scenario.story.store != "jsonl":
-                return MemoryStore(header, lines)
-            path.write_bytes(b"\n".join([encode_header(header), *lines, b""]))
+                return store
+            path.write_bytes(b"\n".join([encode_header(header), *map(encode_entry, entries), b""]))
             return path
         case None:
             return path if scenario.story.store == "jsonl" else MemoryStore(new_header(environment, cwd=CWD))
         case _:
             assert_never(beginning)
+
+
+def _unplayable(scenario: Scenario, key: str, why: str) -> ScenarioError:
+    return ScenarioError(str(scenario.path), scenario.line_of(("session", key)), one_line(why))
 
 
 def _read(path: Path) -> tuple[Header, list[bytes]]:

@@ -3,6 +3,7 @@
 1. Everything is compared in its wire form.
 2. Pieces of answers are passed over, unless a pattern is about them.
 3. A message is expected to be sent, unless its pattern says `unsent`.
+4. A call that the script had no answer for is a difference, unless the story expects a failed answer (rule 4 of `language`).
 """
 
 from __future__ import annotations
@@ -10,15 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-import attrs
 import msgspec
 
-from sapwood.events.base import Json, is_object
+from sapwood.events.base import Json, is_array, is_object
 from sapwood.events.codec import encode_entry, encode_event
 from sapwood.events.context import ContextItem
 from sapwood.events.messages import role_of
 from sapwood.scenario.describing import text_of_message
-from sapwood.scenario.language import Expect, Pattern, Place, Prompt, Scenario
+from sapwood.scenario.language import Expect, Pattern, Place, Prompt, Scenario, Step
 from sapwood.scenario.matching import MISSING, Difference, Mismatch, compare
 from sapwood.scenario.played import Finding, Moment, PlayedStep, Seen
 
@@ -41,15 +41,43 @@ def _findings(scenario: Scenario, steps: Sequence[PlayedStep], end: Moment, brok
         if isinstance(step, Prompt) and step.outcome != played.outcome:
             seen = f"{played.outcome or 'none'}{f' ({played.why})' if played.why else ''}"
             yield found((*place, "outcome"), f"outcome of step {at + 1}", _unlike(step.outcome, seen))
+        if played.unanswered and not expects_failure(step, scenario.story.expect):
+            yield found(place, f"script in step {at + 1}", _unlike("an answer for each call", _run_out(played)))
         for key, item, difference in _against(step.expect, played.events, played.after):
             yield found((*place, "expect", key, *item), f"{key} of step {at + 1}", difference)
     if broken is not None:
         place = ("steps", len(steps))
-        yield found(place, "session", _unlike("open until the end", broken))
+        yield found(place, "session", _unlike("played and seen until its end", broken))
         return
     everything = [seen for step in steps for seen in step.events]
     for key, item, difference in _against(scenario.story.expect, everything, end):
         yield found(("expect", key, *item), f"{key} at the end", difference)
+
+
+def expects_failure(step: Step, end: Expect) -> bool:
+    """Whether the story says that an answer fails: by a step's outcome, or in an expectation of the step or of the end."""
+    if isinstance(step, Prompt) and step.outcome != "delivered":
+        return True
+    lists = [patterns for one in (step.expect, end) for patterns in (one.events, one.entries, one.projection)]
+    return any(_tells_failure([pattern.value for pattern in patterns]) for patterns in lists if patterns is not None)
+
+
+def _tells_failure(value: Json) -> bool:
+    todo: list[Json] = [value]
+    while todo:
+        one = todo.pop()
+        if is_object(one):
+            if one.get("stopReason") == "error" or one.get("unsent") == "failed" or one.get("errorMessage") is not None:
+                return True
+            todo.extend(one.values())
+        elif is_array(one):
+            todo.extend(one)
+    return False
+
+
+def _run_out(played: PlayedStep) -> str:
+    """In words, which queues of the script were empty."""
+    return "; ".join(f"no answer left for a {purpose}: add one to answers.{purpose}" for purpose in played.unanswered)
 
 
 def _against(expect: Expect, events: Sequence[Seen], moment: Moment) -> Iterator[tuple[str, Place, Difference]]:
@@ -57,10 +85,9 @@ def _against(expect: Expect, events: Sequence[Seen], moment: Moment) -> Iterator
     if expect.events is not None:
         wanted = _values(expect.events)
         kept = events if _mentioned(ELIDED, wanted) else [seen for seen in events if not is_elided(seen)]
-        numbers = [seen.n for seen in kept]
+        places = [seen.n - 1 for seen in kept]
         for difference in compare(wanted, [event_value(seen) for seen in kept], key="type"):
-            at = difference.seen_at
-            yield "events", _at(difference), attrs.evolve(difference, seen_at=None if at is None else numbers[at] - 1)
+            yield "events", _at(difference), difference.at_places(places)
     if expect.entries is not None:
         entries = [msgspec.json.decode(encode_entry(entry)) for entry in moment.entries]
         for difference in compare(_values(expect.entries), entries, key="type"):

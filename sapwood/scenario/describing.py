@@ -48,6 +48,7 @@ from sapwood.events.runtime import (
     MessageUpdate,
     TurnEnd,
 )
+from sapwood.scenario.wording import cut
 
 BRANCH_SUMMARY = "[branch summary]:"
 """What a branch summary begins with (V1)."""
@@ -134,6 +135,12 @@ def usage_in_words(usage: Usage) -> str:
     return f"{usage.input:,} in, {usage.output:,} out{cached}"
 
 
+def _failure(message: Message) -> str:
+    """Behind what failed, in brackets, why: what is told of a message may be cut before its end."""
+    why = message.error_message if isinstance(message, AssistantMessage) else None
+    return f" ({cut(why)})" if why else ""
+
+
 def _json(value: Json) -> str:
     return msgspec.json.encode(value).decode()
 
@@ -157,7 +164,8 @@ def event_in_words(event: Event) -> str:
     """What the event tells besides its name."""
     match event:
         case MessageStart(message=message) | MessageEnd(message=message):
-            return f"{role_of(message)}: {message_in_words(message)}" if text_of_message(message) else role_of(message)
+            who = f"{role_of(message)}{_failure(message)}"
+            return f"{who}: {message_in_words(message)}" if text_of_message(message) else who
         case MessageUpdate(assistant_message_event=piece):
             value = msgspec.to_builtins(piece)
             kind, said = value.pop("type"), value.get("delta", value.get("content", ""))
@@ -165,13 +173,12 @@ def event_in_words(event: Event) -> str:
         case EntryAppended(entry=entry, entry_id=entry_id, kind=kind):
             return f"{entry_id} {kind if entry is None else kind_in_words(entry)}"
         case TurnEnd(message=answer, tool_results=results):
-            return f"{answer.stop_reason}, {usage_in_words(answer.usage)}" + (
-                f", {len(results)} results" if results else ""
-            )
+            ended = f"{answer.stop_reason}{_failure(answer)}, {usage_in_words(answer.usage)}"
+            return f"{ended}, {len(results)} results" if results else ended
         case AgentEnd(messages=messages, will_retry=will_retry):
             return f"{len(messages)} messages" + (", will retry" if will_retry else "")
-        case AgentSettled(aborted=aborted):
-            return "aborted" if aborted else ""
+        case AgentSettled(aborted=aborted, error_message=why):
+            return ", ".join(filter(None, ["aborted" if aborted else "", why]))
         case _:
             fields = {key: value for key, value in msgspec.to_builtins(event).items() if key != "type"}
             return ", ".join(

@@ -7,13 +7,14 @@ from difflib import get_close_matches
 
 from sapwood.events.errors import SapwoodError
 from sapwood.scenario.language import Place
+from sapwood.scenario.wording import LONGEST_VALUE, named, quoted
 
 
 class ScenarioError(SapwoodError):
     """The scenario cannot be played as it is written. Not a difference: that is a finding, and is no error."""
 
     def __init__(self, path: str, line: int | None, message: str) -> None:
-        super().__init__(f"{path}: {message}" if line is None else f"{path}:{line}: {message}")
+        super().__init__(f"{named(path)}: {message}" if line is None else f"{named(path)}:{line}: {message}")
         self.path = path
         self.line = line
         self.message = message
@@ -35,7 +36,12 @@ LISTED = 12
 def hint(word: str, known: Iterable[str]) -> str:
     """`: did you mean 'prompt'?` for a word near a known one; else the known ones, if they are few."""
     known = sorted(known)
-    near = get_close_matches(word, known, n=1)
+    near = get_close_matches(word[:LONGEST_VALUE], known, n=1)
     if near:
         return f": did you mean {near[0]!r}?"
     return f" (there are: {', '.join(known)})" if len(known) <= LISTED else ""
+
+
+def unknown(what: str, word: str, known: Iterable[str]) -> str:
+    """`unknown key 'promt': did you mean 'prompt'?`"""
+    return f"unknown {what} {quoted(word)}{hint(word, known)}"

@@ -3,6 +3,9 @@
 1. A field is the key of the same name in the file; `pass_` is `pass`, since Python keeps that word to itself.
 2. A field without a default must be written, whatever else may be left out.
 3. A further kind of step is one more class here and in `Step`, and one more case in `running`.
+4. A call for which the script has no answer left is a difference, unless the story expects a failed answer: the step has another
+   `outcome` than `delivered`, or an expectation of the step, or at the end, says `stopReason: error`, `errorMessage` or
+   `unsent: failed`. An `error` that the script itself gives is no difference: the story says so.
 """
 
 from __future__ import annotations
@@ -30,6 +33,9 @@ StoreWord = Literal["memory", "jsonl"]
 
 STEP_LIMIT: Final = 86_400.0
 """Virtual seconds that one step may take, a day: longer than any limit of the runtime, and it costs nothing to wait for."""
+
+LONGEST_WAIT: Final = 366 * 86_400.0
+"""Virtual seconds that a `pass` or a `wait` may take, a leap year: no limit of the runtime is near it, and dates stay believable."""
 
 
 @attrs.frozen(kw_only=True)
@@ -59,7 +65,7 @@ class Answer:
     error: str | None = None
     """The call fails with these words, once `text` has come."""
     wait: float = 0.0
-    """Seconds of silence before the first word."""
+    """Seconds of silence before the first word, at most `LONGEST_WAIT`."""
 
 
 @attrs.frozen(kw_only=True)
@@ -117,7 +123,7 @@ class Feed:
 
 @attrs.frozen(kw_only=True)
 class Pass:
-    """Let so many virtual seconds go by."""
+    """Let so many virtual seconds go by, at most `LONGEST_WAIT`."""
 
     pass_: float
     expect: Expect = NOTHING_EXPECTED

@@ -1,4 +1,8 @@
-"""From a scenario's file to a `Scenario`. Reads; writes nothing."""
+"""From a scenario's file to a `Scenario`. Reads; writes nothing.
+
+1. Whatever is wrong is a `ScenarioError`; a pipe or a device is refused and not waited for.
+2. A message is one line, whatever the file and its name hold.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +12,22 @@ from typing import Final
 
 from sapwood.scenario.errors import Misfit, ScenarioError
 from sapwood.scenario.language import FromFile, Scenario
+from sapwood.scenario.paths import missing
 from sapwood.scenario.structuring import fit
 from sapwood.scenario.text import BadText, parse
+from sapwood.scenario.wording import one_line, quoted
+from sapwood.store.disk import RealDisk
 
 SUFFIXES: Final = (".yaml", ".yml")
+MOST_BYTES: Final = 16 * 2**20
+"""Of a scenario's file: beyond it reading it would take minutes. What is larger is a session, which a scenario may name."""
 
 
 def load(path: str | os.PathLike[str]) -> Scenario:
     """The scenario in a file. Raises `ScenarioError`, with file and line: unreadable, no YAML, or not what the language says."""
     where = Path(path)
     try:
-        document = parse(_read(where))
+        document = parse(_read(os.fspath(path)))
     except BadText as error:
         raise ScenarioError(str(path), error.line, error.message) from error
     try:
@@ -26,10 +35,13 @@ def load(path: str | os.PathLike[str]) -> Scenario:
     except Misfit as misfit:
         raise ScenarioError(str(path), document.line_of(misfit.place), _spoken(misfit)) from misfit
     scenario = Scenario(path=where, story=story, line_of=document.line_of)
-    if isinstance(story.session, FromFile) and not session_path(scenario, story.session).is_file():
-        line = document.line_of(("session", "file"))
-        found = session_path(scenario, story.session)
-        raise ScenarioError(str(path), line, f"there is no session file {found} (looked for beside the scenario)")
+    if isinstance(story.session, FromFile):
+        why = missing(session_path(scenario, story.session))
+        if why is not None:
+            line = document.line_of(("session", "file"))
+            folder = one_line(str(where.parent))
+            words = f"there is no session file {quoted(story.session.file)}: {why} (looked for from {folder} on, beside the scenario)"
+            raise ScenarioError(str(path), line, words)
     return scenario
 
 
@@ -40,8 +52,11 @@ def session_path(scenario: Scenario, beginning: FromFile) -> Path:
 
 def find(path: str | os.PathLike[str]) -> list[Path]:
     """The scenarios that a path names: itself, or all in a folder and below it, by name. `ScenarioError` if there are none."""
-    where = Path(path)
-    if not where.is_dir():
+    name = os.fspath(path)
+    if not name:
+        raise ScenarioError(name, None, "cannot be read: the name is empty")
+    where = Path(name)
+    if not os.path.isdir(name):  # noqa: PTH112 - the path may be any text
         return [where]
     found = sorted(file for file in where.rglob("*") if file.suffix in SUFFIXES and file.is_file())
     if not found:
@@ -49,20 +64,36 @@ def find(path: str | os.PathLike[str]) -> list[Path]:
     return found
 
 
-def _read(path: Path) -> str:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        why = "is a folder, not a file" if path.is_dir() else (error.strerror or str(error)).lower()
-        raise ScenarioError(str(path), None, f"cannot be read: {why}") from error
+def _read(path: str) -> str:
+    why = missing(path)
+    if why is not None:
+        raise ScenarioError(path, None, f"cannot be read: {why}")
+    data = _bytes(path)
+    if len(data) > MOST_BYTES:
+        raise ScenarioError(
+            path, None, f"is longer than {MOST_BYTES // 2**20} MiB: a long session is better named as a file"
+        )
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise ScenarioError(str(path), line, "this is not UTF-8 text") from error
+        raise ScenarioError(path, line, "this is not UTF-8 text") from error
+
+
+def _bytes(path: str) -> bytes:
+    """The file's content, or of what is too long one byte more than it may have. Never waits for a pipe."""
+    disk = RealDisk()
+    try:
+        descriptor = disk.open_read(path)
+        try:
+            return disk.read(descriptor, 0, MOST_BYTES + 1)
+        finally:
+            disk.close(descriptor)
+    except OSError as error:
+        raise ScenarioError(path, None, f"cannot be read: {(error.strerror or str(error)).lower()}") from error
 
 
 def _spoken(misfit: Misfit) -> str:
     """What is wrong, and at which key."""
-    place = ".".join(str(step) if isinstance(step, str) else str(step + 1) for step in misfit.place)
+    place = ".".join(one_line(step, 40) if isinstance(step, str) else str(step + 1) for step in misfit.place)
     return f"{place}: {misfit.message}" if place else misfit.message

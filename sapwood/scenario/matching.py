@@ -4,27 +4,28 @@
 2. A list matches item for item; `...` in it stands for any run of items, an empty one too.
 3. A text matches itself, and one that ends in `...` whatever begins like it; `...` alone matches whatever is there.
 4. Anything else matches what is equal and of its kind: 1 and 1.0 are, 1 and true are not.
-5. `compare` finds no difference exactly if the list matches; else it pairs what belongs together at the least cost.
+5. `compare` finds no difference exactly if the list matches; else it pairs what belongs together, as `aligning` says.
+6. A part of a pattern is held against a part of what was seen once, however the gaps lie: the work is bounded by their sizes.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Final, Literal
 
 import attrs
 
 from sapwood.events.base import Json, is_array, is_object
+from sapwood.scenario.aligning import Likeness, Lists, Move, Spot, align
 
 Field = tuple[str | int, ...]
 
 GAP: Final = "..."
 
-_ONE_SIDED: Final = 4
-"""What an item costs that has no partner."""
-_UNLIKE: Final = 3
-"""What a pair of one kind costs that differs: less than one item without a partner, so that likes are shown side by side, also
-between gaps; three of them more than two, so that a list that is shifted by one is told as that."""
+LOOKED_FOR: Final = 20
+"""Items that were not seen in their place and are looked for in others: as many as are shown of a scenario."""
 
 
 @attrs.frozen
@@ -56,6 +57,16 @@ class Difference:
     seen: Json = MISSING
     fields: tuple[Mismatch, ...] = ()
     """For `unlike`: what differs."""
+    later: int | None = None
+    """For `not seen`: where it was seen further on, and nothing else was expected there."""
+    before: int | None = None
+    """Where it was seen before, if it was not later."""
+
+    def at_places(self, places: Sequence[int]) -> Difference:
+        """The same of a list in which what was seen stands at other places."""
+        moved = (None if at is None else places[at] for at in (self.seen_at, self.later, self.before))
+        seen_at, later, before = moved
+        return attrs.evolve(self, seen_at=seen_at, later=later, before=before)
 
 
 def mismatches(expected: Json, seen: Json, field: Field = ()) -> Iterator[Mismatch]:
@@ -86,15 +97,22 @@ def compare(expected: Sequence[Json], seen: Sequence[Json], *, key: str) -> tupl
         seen: what was seen.
         key: what tells the kind of an item (`type`, `role`): items of one kind are compared part by part.
     """
-    start = _common(expected, seen)
-    expected_end, seen_end = len(expected), len(seen)
-    while expected_end > start and seen_end > start:
-        last = expected[expected_end - 1]
-        if _is_gap(last) or not matches(last, seen[seen_end - 1]):
-            break
-        expected_end, seen_end = expected_end - 1, seen_end - 1
-    aligned = _Alignment(expected[start:expected_end], seen[start:seen_end], key)
-    return tuple(aligned.differences(start))
+    front = _matched(expected, seen)
+    back = _matched(expected[front.expected :][::-1], seen[front.seen :][::-1])
+    rest = expected[front.expected : len(expected) - back.expected], seen[front.seen : len(seen) - back.seen]
+    if not any(rest) or (rest[0] and all(map(_is_gap, rest[0]))):
+        return ()
+    aligned = list(_aligned(*rest, key))
+    paired = {s + front.seen for (_, s), (_, de, ds) in aligned if de and ds}
+    paired |= {*front.paired, *(len(seen) - 1 - at for at in back.paired)}
+    found = [
+        _difference(expected, seen, (e + front.expected, s + front.seen), move) for (e, s), move in aligned if move[0]
+    ]
+    absent = itertools.count()
+    return tuple(
+        _looked_for(one, seen, paired, look=next(absent) < LOOKED_FOR) if one.kind == "not seen" else one
+        for one in found
+    )
 
 
 def _is_gap(expected: Json) -> bool:
@@ -109,7 +127,7 @@ def _same(expected: Json, seen: Json) -> bool:
 
 def _list_mismatches(expected: Sequence[Json], seen: Sequence[Json], field: Field) -> Iterator[Mismatch]:
     if any(_is_gap(item) for item in expected):
-        if any(_Alignment(expected, seen, "").differences(0)):
+        if not _fits(expected, seen):
             yield Mismatch(field, expected, seen)
     elif len(expected) != len(seen):
         yield Mismatch(field, expected, seen)
@@ -118,69 +136,99 @@ def _list_mismatches(expected: Sequence[Json], seen: Sequence[Json], field: Fiel
             yield from mismatches(one, other, (*field, at))
 
 
+@attrs.frozen
+class _Matched:
+    """How far two lists match from their starts: to their ends, to the first item that does not, or to the gap behind which none does."""
+
+    expected: int
+    seen: int
+    paired: Sequence[int]
+    """The seen items that an expected one stands for, the others being a gap's."""
+
+
+def _matched(expected: Sequence[Json], seen: Sequence[Json]) -> _Matched:
+    """What stands between two gaps is matched where it comes first, which leaves the most for what follows."""
+    gaps = [at for at, item in enumerate(expected) if _is_gap(item)]
+    end = gaps[0] if gaps else len(expected)
+    common = _common(expected[:end], seen)
+    if common < end or not gaps:
+        return _Matched(common, common, range(common))
+    at, paired = end, [*range(end)]
+    for gap, following in itertools.pairwise(gaps):
+        segment = expected[gap + 1 : following]
+        place = _first_place(segment, seen, at)
+        if place is None:
+            return _Matched(gap, at, paired)
+        at = place + len(segment)
+        paired.extend(range(place, at))
+    return _Matched(gaps[-1], at, paired)
+
+
+def _fits(expected: Sequence[Json], seen: Sequence[Json]) -> bool:
+    """Whether a list with gaps matches. What comes behind the last gap stands at the end."""
+    front = _matched(expected, seen)
+    last = expected[front.expected :]
+    if not last or not _is_gap(last[0]) or any(_is_gap(item) for item in last[1:]):
+        return False
+    tail = len(last) - 1
+    return front.seen + tail <= len(seen) and _common(last[1:], seen[len(seen) - tail :]) == tail
+
+
+def _first_place(segment: Sequence[Json], seen: Sequence[Json], start: int) -> int | None:
+    for place in range(start, len(seen) - len(segment) + 1):
+        if all(matches(one, seen[place + at]) for at, one in enumerate(segment)):
+            return place
+    return None
+
+
 def _common(expected: Sequence[Json], seen: Sequence[Json]) -> int:
-    """How many items match from the start, before any gap."""
+    """How many items match from the start."""
     for at, (one, other) in enumerate(zip(expected, seen, strict=False)):
-        if _is_gap(one) or not matches(one, other):
+        if not matches(one, other):
             return at
     return min(len(expected), len(seen))
 
 
-class _Alignment:
-    """The cheapest way to pair two lists: a table of what the rest costs from each pair of places on."""
+def _aligned(expected: Sequence[Json], seen: Sequence[Json], key: str) -> Iterator[tuple[Spot, Move]]:
+    def likeness(e: int, s: int) -> Likeness:
+        if matches(expected[e], seen[s]):
+            return "match"
+        return "unlike" if _alike(expected[e], seen[s], key) else "strange"
 
-    def __init__(self, expected: Sequence[Json], seen: Sequence[Json], key: str) -> None:
-        self._expected = expected
-        self._seen = seen
-        self._key = key
-        self._cost: list[list[int]] = [[0] * (len(seen) + 1) for _ in range(len(expected) + 1)]
-        for e in range(len(expected), -1, -1):
-            for s in range(len(seen), -1, -1):
-                moves = self._moves(e, s)
-                self._cost[e][s] = min((cost + self._cost[e + de][s + ds] for cost, de, ds in moves), default=0)
+    gaps = [_is_gap(item) for item in expected]
+    return align(Lists(expected=len(expected), seen=len(seen), is_gap=gaps.__getitem__, likeness=likeness))
 
-    def differences(self, start: int) -> Iterator[Difference]:
-        """The differences on the cheapest way; places are counted from `start`."""
-        e = s = 0
-        while moves := self._moves(e, s):
-            cost, de, ds = min(moves, key=lambda move: move[0] + self._cost[e + move[1]][s + move[2]])
-            if cost:
-                yield self._difference(e, s, de, ds, start)
-            e, s = e + de, s + ds
 
-    def _moves(self, e: int, s: int) -> list[tuple[int, int, int]]:
-        """From a pair of places: what it costs to go on, and how far on either side. The first of equals is taken."""
-        more, come = e < len(self._expected), s < len(self._seen)
-        if more and _is_gap(self._expected[e]):
-            return [(0, 1, 0), (0, 0, 1)] if come else [(0, 1, 0)]
-        moves: list[tuple[int, int, int]] = []
-        if more and come:
-            if matches(self._expected[e], self._seen[s]):
-                moves.append((0, 1, 1))
-            elif self._alike(e, s):
-                moves.append((_UNLIKE, 1, 1))
-        if more:
-            moves.append((_ONE_SIDED, 1, 0))
-        if come:
-            moves.append((_ONE_SIDED, 0, 1))
-        return moves
+def _alike(expected: Json, seen: Json, key: str) -> bool:
+    """Whether the two are of one kind, so that their parts are worth comparing."""
+    if not is_object(expected) or not is_object(seen):
+        return False
+    return key not in expected or matches(expected[key], seen.get(key, MISSING))
 
-    def _alike(self, e: int, s: int) -> bool:
-        """Whether the two are of one kind, so that their parts are worth comparing."""
-        expected, seen = self._expected[e], self._seen[s]
-        if not is_object(expected) or not is_object(seen):
-            return False
-        return self._key not in expected or matches(expected[self._key], seen.get(self._key, MISSING))
 
-    def _difference(self, e: int, s: int, de: int, ds: int, start: int) -> Difference:
-        expected = self._expected[e] if de else MISSING
-        seen = self._seen[s] if ds else MISSING
-        fields = tuple(mismatches(expected, seen)) if de and ds else ()
-        return Difference(
-            kind="unlike" if de and ds else "not seen" if de else "not expected",
-            expected_at=start + e if de else None,
-            seen_at=start + s if ds else None,
-            expected=expected,
-            seen=seen,
-            fields=fields,
-        )
+def _difference(expected: Sequence[Json], seen: Sequence[Json], place: Spot, move: Move) -> Difference:
+    """The difference that a move tells. Of what was not seen, `seen_at` is for now where it should have been."""
+    (e, s), (_, de, ds) = place, move
+    if not ds:
+        return Difference(kind="not seen", expected_at=e, seen_at=s, expected=expected[e])
+    if not de:
+        return Difference(kind="not expected", seen_at=s, seen=seen[s])
+    return Difference(
+        kind="unlike",
+        expected_at=e,
+        seen_at=s,
+        expected=expected[e],
+        seen=seen[s],
+        fields=tuple(mismatches(expected[e], seen[s])),
+    )
+
+
+def _looked_for(absent: Difference, seen: Sequence[Json], paired: AbstractSet[int], *, look: bool) -> Difference:
+    """The item that was not seen, with where it was seen all the same."""
+    at = absent.seen_at or 0
+    absent = attrs.evolve(absent, seen_at=None)
+    places = itertools.chain(range(at, len(seen)), reversed(range(at))) if look else ()
+    place = next((one for one in places if one not in paired and matches(absent.expected, seen[one])), None)
+    if place is None:
+        return absent
+    return attrs.evolve(absent, later=place) if place >= at else attrs.evolve(absent, before=place)

@@ -7,7 +7,7 @@ import attrs
 from sapwood.events.commands import SessionState
 from sapwood.events.context import ContextItem
 from sapwood.events.entries import Entry
-from sapwood.events.runtime import Event
+from sapwood.events.runtime import Event, Purpose
 from sapwood.scenario.language import OutcomeWord, Scenario, Step
 from sapwood.scenario.matching import Difference
 
@@ -47,6 +47,8 @@ class PlayedStep:
     why: str
     """The words of a failure or a refusal."""
     after: Moment
+    unanswered: tuple[Purpose, ...] = ()
+    """What the calls were for that the script had no answer left for, each purpose once."""
 
 
 @attrs.frozen(kw_only=True)

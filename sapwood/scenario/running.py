@@ -2,16 +2,19 @@
 
 1. The world is scripted: the same scenario under the same seed gives the same events and the same entries, byte for byte.
 2. A session that comes from a file is played on a copy in a folder of its own, which is gone in the end.
-3. What the runtime refuses is an outcome, what it breaks at is a finding; only a scenario that cannot be played raises.
+3. What the runtime refuses is an outcome, what it breaks at is a finding, whatever it raises; only a scenario that cannot be played
+   raises.
+4. Whoever watches keeps up with what is fed: every event of a step is seen, however many there are.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final, assert_never
+from typing import Final, assert_never, cast
 
 import trio
 import trio.testing
@@ -55,34 +58,50 @@ def play(path: str | os.PathLike[str] | Scenario, *, tap: Tap | None = None, see
 async def run(scenario: Scenario, *, tap: Tap | None = None, seed: int = 0) -> Played:
     """Play a scenario under the clock that trio runs with; an autojump clock makes its time virtual. As `play` otherwise."""
     environment = Environment.scripted(seed)
-    player = _Player(scenario)
+    provider = _provider(scenario)
+    player = _Player(scenario, provider)
     broken: str | None = None
     with TemporaryDirectory(prefix="sapwood-scenario-") as folder:
         where = begin(scenario, environment, Path(folder))
-        runtime = Runtime(providers=[_provider(scenario)], environment=environment)
+        runtime = Runtime(providers=[provider], environment=environment)
         try:
             async with runtime.open_session(where, model=scenario.story.model, cwd=CWD, tap=tap) as session:
                 await player.play(session)
-        except SapwoodError as error:
-            broken = str(error)
+        except Exception as error:  # noqa: BLE001 - what the runtime breaks at is what the story was to find out
+            broken = "; ".join(_in_words(error))
     steps = tuple(player.steps)
     return Played(
-        scenario=scenario, steps=steps, end=player.end, differences=check(scenario, steps, player.end, broken)
+        scenario=scenario,
+        steps=steps,
+        end=player.end,
+        differences=check(scenario, steps, player.end, broken or player.lost),
     )
 
 
+def _in_words(error: BaseException) -> Iterator[str]:
+    """What went wrong: the sentences of our own errors, and of others their kind too."""
+    if isinstance(error, BaseExceptionGroup):
+        for one in cast("BaseExceptionGroup[BaseException]", error).exceptions:
+            yield from _in_words(one)
+    else:
+        yield str(error) if isinstance(error, SapwoodError) else f"{type(error).__name__}: {error}"
+
+
 def _provider(scenario: Scenario) -> Scripted:
+    return Scripted(
+        {purpose: map(_scripted, queue) for purpose, queue in _script(scenario).items()},
+        provider_id=scenario.story.model.provider,
+    )
+
+
+def _script(scenario: Scenario) -> dict[Purpose, Sequence[Answer]]:
     answers = scenario.story.answers
-    script: dict[Purpose, Sequence[Answer]] = {
+    return {
         "turn": answers.turn,
         "compaction": answers.compaction,
         "turn_prefix": answers.turn_prefix,
         "branch_summary": answers.branch_summary,
     }
-    return Scripted(
-        {purpose: map(_scripted, queue) for purpose, queue in script.items()},
-        provider_id=scenario.story.model.provider,
-    )
 
 
 def _scripted(answer: Answer) -> ScriptedAnswer:
@@ -92,8 +111,12 @@ def _scripted(answer: Answer) -> ScriptedAnswer:
 class _Player:
     """One playing of one scenario."""
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Scenario, provider: Scripted) -> None:
         self._scenario = scenario
+        self._provider = provider
+        self._script: Counter[Purpose] = Counter({purpose: len(queue) for purpose, queue in _script(scenario).items()})
+        self.lost: str | None = None
+        """What to say if not every event was seen."""
         self.steps: list[PlayedStep] = []
         self.end = _NOTHING_YET
 
@@ -110,8 +133,11 @@ class _Player:
 
     async def _step(self, session: Session, step: Step, watcher: Watcher) -> PlayedStep:
         entries, events, at = len(session.tree()), len(watcher.seen), watcher.now
+        missing = self._missing()
         outcome, why = await _do(session, step)
         await trio.testing.wait_all_tasks_blocked()
+        if watcher.lost and self.lost is None:
+            self.lost = f"events came faster than they could be read: step {len(self.steps) + 1} shows the rest"
         return PlayedStep(
             step=step,
             at=at,
@@ -119,7 +145,13 @@ class _Player:
             outcome=outcome,
             why=why,
             after=_moment(session, entries),
+            unanswered=tuple(self._missing() - missing),
         )
+
+    def _missing(self) -> Counter[Purpose]:
+        """The answers that were asked for beyond those that the script has."""
+        asked: Counter[Purpose] = Counter(request.purpose for request in self._provider.requests)
+        return asked - self._script
 
 
 async def _do(session: Session, step: Step) -> tuple[OutcomeWord | None, str]:
@@ -130,6 +162,7 @@ async def _do(session: Session, step: Step) -> tuple[OutcomeWord | None, str]:
         case Feed(events=events):
             for event in events:
                 session.feed(event)
+                await trio.lowlevel.checkpoint()
         case Pass(pass_=seconds):
             await trio.sleep(seconds)
         case _:

@@ -1,8 +1,8 @@
 """From a plain value to a `Story`. No I/O.
 
 1. Text is text, a number is a number: nothing is turned into something else.
-2. An unknown key is refused, with the nearest right one.
-3. Of several faults the one that stands first in the file is told: `fit` raises one `Misfit`.
+2. An unknown key is refused, with the nearest right one; a key that is missing beside it is not told, for it may be the same one.
+3. Of several faults the one that stands first in the file is told: `fit` raises one `Misfit`, and nothing else.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from sapwood.events.base import Json, is_array, is_object
 from sapwood.events.messages import Message, Usage
 from sapwood.events.models import Model
 from sapwood.events.runtime import Event
-from sapwood.scenario.errors import Misfit, hint
+from sapwood.scenario.errors import Misfit, hint, unknown
 from sapwood.scenario.language import (
     DEFAULT_MODEL,
+    LONGEST_WAIT,
     Answer,
     Answers,
     Expect,
@@ -37,6 +38,7 @@ from sapwood.scenario.language import (
 )
 from sapwood.scenario.matching import GAP
 from sapwood.scenario.wire import ENTRY_KINDS, EVENT_NAMES, tags, to_entries, to_event, to_model, to_usage
+from sapwood.scenario.wording import one_line, quoted
 
 STEPS: Final[Mapping[str, type]] = {"prompt": Prompt, "events": Feed, "pass": Pass}
 """The key by which a step is told."""
@@ -103,20 +105,22 @@ def _is_made_of(origin: object) -> Callable[[object], bool]:
 
 def _text(value: Json, _: object) -> str:
     if not isinstance(value, str):
-        raise Misfit(f"must be text, not {value!r}" + (": put it in quotes" if isinstance(value, int | float) else ""))
+        raise Misfit(
+            f"must be text, not {quoted(value)}" + (": put it in quotes" if isinstance(value, int | float) else "")
+        )
     return value
 
 
 def _seconds(value: Json, _: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
-        raise Misfit(f"must be a number of seconds, 0 or more, not {value!r}")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LONGEST_WAIT:
+        raise Misfit(f"must be a number of seconds from 0 to {LONGEST_WAIT:,.0f} (a year), not {quoted(value)}")
     return float(value)
 
 
 def _word(value: Json, kind: object) -> str:
     words: tuple[str, ...] = get_args(kind)
     if not isinstance(value, str) or value not in words:
-        raise Misfit(f"must be one of {', '.join(words)}, not {value!r}")
+        raise Misfit(f"must be one of {', '.join(words)}, not {quoted(value)}")
     return value
 
 
@@ -159,7 +163,7 @@ def _by_key(what: str, table: Mapping[str, type], made: Converter) -> Hook:
             raise Misfit(f"a {what} must be a mapping with one of: {', '.join(table)}")
         strange = next((key for key in value if key not in every), None)
         if strange is not None:
-            raise Misfit(f"unknown key {strange!r}{hint(strange, every)}", (strange,))
+            raise Misfit(unknown("key", strange, every), (strange,))
         named = [key for key in value if key in table]
         if len(named) != 1:
             raise Misfit(f"a {what} needs exactly one of: {', '.join(table)}", tuple(named[1:2]))
@@ -180,7 +184,7 @@ def _patterns(key: str, what: str, known: frozenset[str]) -> Hook:
             raise Misfit(f"must be {GAP}, the name of an {what}, or a mapping with its {key}", (at,))
         name = value.get(key)
         if isinstance(name, str) and not name.endswith(GAP) and name not in known:
-            raise Misfit(f"no {what} has the {key} {name!r}{hint(name, known)}", (at, key))
+            raise Misfit(f"no {what} has the {key} {quoted(name)}{hint(name, known)}", (at, key))
         return Pattern(value)
 
     def hook(value: Json, _: Any) -> tuple[Pattern, ...] | None:
@@ -190,14 +194,16 @@ def _patterns(key: str, what: str, known: frozenset[str]) -> Hook:
 
 
 def _faults(error: BaseException, place: Place) -> Iterator[Misfit]:
-    """Every fault in what cattrs raised, with its place. What is no fault of the text is raised again."""
+    """Every fault in what cattrs raised, with its place."""
     match error:
         case ClassValidationError():
             noted, others = error.group_exceptions()
+            misspelt = any(isinstance(fault, ForbiddenExtraKeysError) for fault in others)
             for fault, note in noted:
                 name = note.name.removesuffix("_")
                 if isinstance(fault, KeyError):
-                    yield Misfit(f"the key {name!r} is missing", place)
+                    if not misspelt:
+                        yield Misfit(f"the key {name!r} is missing", place)
                 else:
                     yield from _faults(fault, (*place, name))
             for fault in others:
@@ -211,8 +217,8 @@ def _faults(error: BaseException, place: Place) -> Iterator[Misfit]:
         case ForbiddenExtraKeysError(cl=kind, extra_fields=extra):
             known = [field.name.removesuffix("_") for field in attrs.fields(kind)]
             for key in sorted(extra):
-                yield Misfit(f"unknown key {key!r}{hint(key, known)}", (*place, key))
+                yield Misfit(unknown("key", key, known), (*place, key))
         case Misfit(message=message, place=inner):
             yield Misfit(message, (*place, *inner))
-        case _:
-            raise error
+        case _:  # what we did not think of is the text's doing all the same
+            yield Misfit(f"does not fit: {one_line(f'{type(error).__name__}: {error}')}", place)

@@ -1,22 +1,32 @@
 """From YAML text to a plain value whose every part knows its line. No I/O.
 
-1. YAML 1.2's core words: `no`, `on`, `12:30` and `2026-01-01` stay text, unlike in PyYAML's own reading.
-2. A key is text and stands once in its mapping; an alias never stands within itself.
-3. Whatever is wrong is one `BadText` with its line.
+1. YAML 1.2's core words: `no`, `on`, `12:30` and `2026-01-01` stay text, unlike in PyYAML's own reading. No other tags than theirs.
+2. A key is text and stands once in its mapping; an alias never stands within itself, and all of them together add little.
+3. A value is what JSON can hold, and a number what JavaScript reads exactly: a session must be able to carry it.
+4. Whatever is wrong is one `BadText` with its line.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from typing import Any, Final, cast
+from collections.abc import Sequence
+from typing import Any, Final
 
 import attrs
 import yaml
 
+from sapwood.events.base import Json
 from sapwood.scenario.language import Place
+from sapwood.scenario.wording import one_line, quoted
 
 DEEPEST: Final = 60
 """Levels of nesting: a person writes ten, and Python's own limit is far enough away."""
+MOST_BY_ALIASES: Final = 100_000
+"""What aliases may add, in values; a hundred characters of text are one more. Room for long texts that are said again, and none for
+a few lines that stand for a billion."""
+LARGEST: Final = 2**53 - 1
+"""The largest whole number either side of zero: beyond it a reader in JavaScript, such as Pi, reads another one."""
 
 
 class BadText(ValueError):
@@ -28,23 +38,48 @@ class BadText(ValueError):
         self.message = message
 
 
+_Keys = dict[str, tuple[yaml.Node, yaml.Node]]
+
+
 @attrs.frozen
 class Document:
     """A value, and where its parts stand."""
 
     value: Any
     _root: yaml.Node
+    _keys: dict[int, _Keys] = attrs.field(factory=dict[int, _Keys], init=False, eq=False, repr=False)
+    """The keys of the mappings that were asked about: one may be as long as its file, and be asked about once a key."""
 
     def line_of(self, place: Place) -> int:
         """The line, from 1, of what `place` leads to; of its nearest part that is there if it is not."""
         node, line = self._root, self._root.start_mark.line
         for step in place:
-            found = _child(node, step)
+            found = self._child(node, step)
             if found is None:
                 break
             key, node = found
             line = key.start_mark.line
         return line + 1
+
+    def _child(self, node: yaml.Node, step: str | int) -> tuple[yaml.Node, yaml.Node] | None:
+        """What marks the place of a part, and the part itself."""
+        if isinstance(node, yaml.MappingNode) and isinstance(step, str):
+            if id(node) not in self._keys:
+                self._keys[id(node)] = {key.value: (key, value) for key, value in node.value}
+            return self._keys[id(node)].get(step)
+        if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+            return node.value[step], node.value[step]
+        return None
+
+
+_CORE: Final = "tag:yaml.org,2002:"
+_WORDS: Final = {
+    "null": (r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+    "bool": (r"true|True|TRUE|false|False|FALSE", list("tTfF")),
+    "int": (r"[-+]?[0-9]+", list("-+0123456789")),
+    "float": (r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", list("-+.0123456789")),
+}
+"""What a plain word is, in the order in which it is asked, and what it may begin with."""
 
 
 class _CoreLoader(yaml.SafeLoader):
@@ -52,97 +87,171 @@ class _CoreLoader(yaml.SafeLoader):
 
 
 _CoreLoader.yaml_implicit_resolvers = {}
-for _tag, _pattern, _first in (
-    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
-    ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
-    ("int", r"[-+]?[0-9]+", list("-+0123456789")),
-    ("float", r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", list("-+.0123456789")),
-):
+for _name, (_pattern, _first) in _WORDS.items():
     _CoreLoader.add_implicit_resolver(  # pyright: ignore[reportUnknownMemberType] - its stubs leave it untyped
-        f"tag:yaml.org,2002:{_tag}", re.compile(rf"(?:{_pattern})$"), _first
+        _CORE + _name, re.compile(rf"(?:{_pattern})$"), _first
     )
-
-
-def _number(loader: yaml.SafeLoader, node: yaml.Node) -> int:
-    return int(str(loader.construct_scalar(cast("yaml.ScalarNode", node))))
-
-
-_CoreLoader.add_constructor("tag:yaml.org,2002:int", _number)  # PyYAML's own reads 010 as eight
 
 
 def parse(text: str) -> Document:
     """The one document in a text. Raises `BadText`."""
+    root = _composed(text)
+    return Document(_Reading().read(root, 0, root).value, root)
+
+
+def _composed(text: str) -> yaml.Node:
+    loader: _CoreLoader | None = None
     try:
         loader = _CoreLoader(text)
         root = loader.get_single_node()
-        if root is None:
-            raise BadText(1, "the file is empty")
-        _check(root)
-        value: Any = loader.construct_document(root)  # pyright: ignore[reportUnknownMemberType] - as above
-        return Document(value, root)
     except yaml.MarkedYAMLError as error:
         raise _translated(error) from error
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise BadText(line, f"the character U+{ord(text[error.position]):04X} may not stand in YAML") from error
     except RecursionError as error:
-        raise BadText(1, "it is nested too deeply") from error
-    except ValueError as error:
-        if isinstance(error, BadText):
-            raise
-        raise BadText(1, str(error)) from error
+        raise BadText(_line_of(loader), "it is nested too deeply") from error
+    except (ValueError, OverflowError) as error:
+        raise BadText(_line_of(loader), "this is not YAML: no character or number is so large") from error
+    if root is None:
+        raise BadText(1, "the file is empty")
+    return root
+
+
+def _line_of(loader: _CoreLoader | None) -> int:
+    """Where the loader stopped."""
+    return 1 if loader is None else loader.line + 1
 
 
 def _translated(error: yaml.MarkedYAMLError) -> BadText:
     mark = error.problem_mark or error.context_mark
     words = " ".join(part for part in (error.context, error.problem) if part)
-    return BadText(1 if mark is None else mark.line + 1, f"this is not YAML: {words}")
+    return BadText(1 if mark is None else mark.line + 1, f"this is not YAML: {one_line(words)}")
 
 
-def _check(root: yaml.Node) -> None:
-    """Refuse what a reader would take for something else than it is. Each node once, however often it is named."""
-    above: dict[int, None] = {}
-    done: set[int] = set()
-    todo: list[tuple[yaml.Node, bool]] = [(root, False)]
-    while todo:
-        node, leaving = todo.pop()
-        line = node.start_mark.line + 1
-        if leaving:
-            del above[id(node)]
-            done.add(id(node))
-        elif id(node) in above:
-            raise BadText(line, "an alias stands within what it names")
-        elif len(above) == DEEPEST:
-            raise BadText(line, f"it is nested more than {DEEPEST} levels deep")
-        elif id(node) not in done:
-            if isinstance(node, yaml.MappingNode):
-                _check_keys(node)
-            above[id(node)] = None
-            todo.append((node, True))
-            todo.extend((child, False) for child in _children(node))
+@attrs.frozen
+class _Part:
+    """A value that was read, and how much it is."""
+
+    value: Json
+    whole: int
+    """With all that its aliases stand for."""
+    written: int
+    """As it stands in the file."""
+    height: int
+    """Levels in it, itself included."""
+
+
+class _Reading:
+    """Reads a tree of nodes; each node once, however often it is named."""
+
+    def __init__(self) -> None:
+        self._done: dict[int, _Part] = {}
+        self._above: set[int] = set()
+
+    def read(self, node: yaml.Node, depth: int, above: yaml.Node) -> _Part:
+        """A part, and where it is said: an alias knows only what it names, and not its own line."""
+        if id(node) in self._above:
+            raise BadText(_line(node), "an alias stands within what it names")
+        known = self._done.get(id(node))
+        if known is not None:
+            _check_depth(above, depth + known.height)
+            return attrs.evolve(known, written=0)
+        _check_depth(node, depth + 1)
+        self._above.add(id(node))
+        part = self._done[id(node)] = self._part(node, depth)
+        self._above.remove(id(node))
+        if part.whole - part.written > MOST_BY_ALIASES:
+            raise BadText(_line(node), f"the aliases in it stand for more than {MOST_BY_ALIASES:,} values: write less")
+        return part
+
+    def _part(self, node: yaml.Node, depth: int) -> _Part:
+        if isinstance(node, yaml.MappingNode):
+            _check_tag(node, "map")
+            _check_keys(node)
+            keys = [self.read(key, depth, node) for key, _ in node.value]
+            parts = [self.read(value, depth + 1, node) for _, value in node.value]
+            value = {key.value: part.value for key, part in zip(keys, parts, strict=True)}
+            return _whole(value, [*keys, *parts], max(map(_height, parts), default=0))
+        if isinstance(node, yaml.SequenceNode):
+            _check_tag(node, "seq")
+            parts = [self.read(value, depth + 1, node) for value in node.value]
+            return _whole([part.value for part in parts], parts, max(map(_height, parts), default=0))
+        size = 1 + len(node.value) // 100
+        return _Part(_scalar(node), size, size, 1)
+
+
+def _whole(value: Json, parts: Sequence[_Part], height: int) -> _Part:
+    return _Part(value, 1 + sum(part.whole for part in parts), 1 + sum(part.written for part in parts), 1 + height)
+
+
+def _height(part: _Part) -> int:
+    return part.height
+
+
+def _line(node: yaml.Node) -> int:
+    return node.start_mark.line + 1
+
+
+def _check_depth(node: yaml.Node, depth: int) -> None:
+    if depth > DEEPEST:
+        raise BadText(_line(node), f"it is nested more than {DEEPEST} levels deep")
+
+
+def _check_tag(node: yaml.Node, tag: str) -> None:
+    if node.tag != _CORE + tag:
+        raise BadText(_line(node), f"the tag {quoted(node.tag.replace(_CORE, '!!'))} says nothing here: leave it out")
 
 
 def _check_keys(node: yaml.MappingNode) -> None:
     seen: set[str] = set()
     for key, _ in node.value:
-        line = key.start_mark.line + 1
-        if not isinstance(key, yaml.ScalarNode) or key.tag != "tag:yaml.org,2002:str":
-            raise BadText(line, f"a key must be text: put {getattr(key, 'value', 'it')!r} in quotes")
-        if key.value in seen:
-            raise BadText(line, f"the key {key.value!r} stands here twice")
-        seen.add(key.value)
+        if not isinstance(key, yaml.ScalarNode) or key.tag != f"{_CORE}str":
+            what = quoted(key.value) if isinstance(key, yaml.ScalarNode) else "it"
+            raise BadText(_line(key), f"a key must be text: put {what} in quotes")
+        text = _text(key)
+        if text in seen:
+            raise BadText(_line(key), f"the key {quoted(text)} stands here twice")
+        seen.add(text)
 
 
-def _children(node: yaml.Node) -> list[yaml.Node]:
-    if isinstance(node, yaml.MappingNode):
-        return [value for _, value in node.value]
-    return list(node.value) if isinstance(node, yaml.SequenceNode) else []
+def _scalar(node: yaml.Node) -> Json:
+    """The value of a word: by its tag, which it must fit."""
+    tag, text = node.tag.removeprefix(_CORE), str(node.value)
+    if tag not in _WORDS:
+        _check_tag(node, "str")
+        return _text(node)
+    pattern, _ = _WORDS[tag]
+    if re.fullmatch(pattern, text) is None:
+        raise BadText(_line(node), f"{quoted(text)} is not of the type !!{tag}: leave the tag out")
+    match tag:
+        case "null":
+            return None
+        case "bool":
+            return text.lower() == "true"
+        case _:
+            return _number(node, text, whole=tag == "int")
 
 
-def _child(node: yaml.Node, step: str | int) -> tuple[yaml.Node, yaml.Node] | None:
-    """What marks the place of a part, and the part itself."""
-    if isinstance(node, yaml.MappingNode):
-        return next(((key, value) for key, value in node.value if key.value == step), None)
-    if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
-        return node.value[step], node.value[step]
-    return None
+def _number(node: yaml.Node, text: str, *, whole: bool) -> int | float:
+    value = float(text)  # first: it takes any number of digits
+    if not math.isfinite(value) or (whole and abs(value) > LARGEST):
+        raise BadText(_line(node), f"{quoted(text)} is too large a number: put it in quotes if it is text")
+    return int(text) if whole else value
+
+
+def _text(node: yaml.Node) -> str:
+    """The text of a word. Two escapes for the halves of one character are that character, as in JSON."""
+    text = str(node.value)
+    try:
+        text.encode()
+        return text  # noqa: TRY300 - nearly always, and no reason to look on
+    except UnicodeEncodeError:
+        pass
+    try:
+        node.value = text.encode("utf-16", "surrogatepass").decode("utf-16")  # what `line_of` looks for in a key
+        return str(node.value)
+    except UnicodeDecodeError as error:
+        raise BadText(
+            _line(node), f"{quoted(text)} has half a character (a lone surrogate): no file can hold it"
+        ) from error

@@ -11,20 +11,22 @@ from sapwood.events.runtime import name_of
 from sapwood.scenario.checking import event_value
 from sapwood.scenario.describing import event_in_words
 from sapwood.scenario.language import Feed, Pass, Prompt, Step
-from sapwood.scenario.matching import MISSING, Mismatch
+from sapwood.scenario.matching import MISSING, Difference, Mismatch
 from sapwood.scenario.played import Finding, Played, PlayedStep, Seen
-from sapwood.scenario.wording import Line, Piece, counted, cut, line, visible
+from sapwood.scenario.wording import Line, Piece, counted, cut, line, named, one_line, visible
 
 SHOWN_FINDINGS = 20
 """Differences shown of one scenario: the first few explain the others."""
 SHOWN_VALUE = 400
 """Characters of an expected or a seen value."""
+SHOWN_FIELDS = 20
+"""Parts of one item that differ: an item that differs in more is another one."""
 
 
 def timeline(played: Played) -> Iterator[Line]:
     """The whole playing."""
     story = played.scenario.story
-    yield line(Piece(f"{played.scenario.path}", "name"), ": ", Piece(visible(story.title), "bold"))
+    yield line(Piece(named(played.scenario.path), "name"), ": ", Piece(cut(story.title), "bold"))
     if story.about:
         yield line(Piece(cut(story.about, 140), "dim"))
     for n, step in enumerate(played.steps, 1):
@@ -108,15 +110,17 @@ def _verdict(played: Played) -> Iterator[Line]:
 
 def _finding(finding: Finding) -> Iterator[Line]:
     difference = finding.difference
-    where = Piece(f"{finding.path}:{finding.line}", "name")
+    where = Piece(f"{named(finding.path)}:{finding.line}", "name")
     which = "" if difference.seen_at is None else f" (the {_nth(difference.seen_at + 1)} seen)"
     match difference.kind:
         case "unlike":
             yield line(where, f": {finding.what}: not as expected{which}")
-            for mismatch in difference.fields:
+            for mismatch in difference.fields[:SHOWN_FIELDS]:
                 yield from _mismatch(mismatch)
+            if len(difference.fields) > SHOWN_FIELDS:
+                yield line(f"    and {len(difference.fields) - SHOWN_FIELDS} more parts")
         case "not seen":
-            yield line(where, f": {finding.what}: expected, but not seen")
+            yield line(where, f": {finding.what}: expected, {_where(difference)}")
             yield line("    ", Piece("expected  ", "good"), _value(difference.expected))
         case "not expected":
             yield line(where, f": {finding.what}: seen, but not expected{which}")
@@ -125,9 +129,18 @@ def _finding(finding: Finding) -> Iterator[Line]:
             assert_never(difference.kind)
 
 
+def _where(difference: Difference) -> str:
+    """That an item was not seen, or where else it was."""
+    if difference.later is not None:
+        return f"but not next; it comes later (the {_nth(difference.later + 1)} seen)"
+    if difference.before is not None:
+        return f"but not here; it came before (the {_nth(difference.before + 1)} seen)"
+    return "but not seen"
+
+
 def _mismatch(mismatch: Mismatch) -> Iterator[Line]:
     field = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in mismatch.field).lstrip(".")
-    before = f"{field}: " if field else ""
+    before = f"{one_line(field)}: " if field else ""
     yield line("    ", Piece("expected  ", "good"), before, _value(mismatch.expected))
     yield line("    ", Piece("seen      ", "bad"), before, _value(mismatch.seen))
 
@@ -136,8 +149,8 @@ def _value(value: Json) -> str:
     """A value as the scenario would write it in one line."""
     if value is MISSING:
         return "(nothing)"
-    text = visible(json.dumps(value, ensure_ascii=False))
-    return text if len(text) <= SHOWN_VALUE else f"{text[:SHOWN_VALUE]}…"
+    text = json.dumps(value, ensure_ascii=False)
+    return visible(text) if len(text) <= SHOWN_VALUE else f"{visible(text[:SHOWN_VALUE])}…"
 
 
 def _or_none(value: Json) -> Json:

@@ -2,15 +2,16 @@
 
 1. Each event bears the virtual second at which it was seen.
 2. Neighbouring pieces of one answer that came at one moment are one event: how they were cut depends on who read when, their sum does not.
+3. An event that was lost to the watcher is no event that did not happen: `lost` says so.
 """
 
 from __future__ import annotations
 
-from typing import cast
+from typing import assert_never, cast
 
 import trio
 
-from sapwood.actors.kernel import Published, Reader
+from sapwood.actors.kernel import Published, Reader, Resync
 from sapwood.events.runtime import Event, MessageUpdate, merged
 from sapwood.scenario.played import Seen
 
@@ -22,6 +23,8 @@ class Watcher:
         self._reader = reader
         self._start = trio.current_time()
         self.seen: list[Seen] = []
+        self.lost = False
+        """Whether it ever fell so far behind that events were dropped."""
 
     @property
     def now(self) -> float:
@@ -31,8 +34,13 @@ class Watcher:
     async def follow(self) -> None:
         """Note every event until the session ends."""
         async for item in self._reader:
-            if isinstance(item, Published):
-                self._note(cast("Event", item.event))
+            match item:
+                case Published(event=event):
+                    self._note(cast("Event", event))
+                case Resync():
+                    self.lost = True
+                case _:
+                    assert_never(item)
 
     def _note(self, event: Event) -> None:
         now = self.now

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, Final, cast, get_args
 
 import msgspec
@@ -19,8 +20,9 @@ from sapwood.events.entries import EXTRA, KnownEntry
 from sapwood.events.messages import Usage
 from sapwood.events.models import Model
 from sapwood.events.runtime import Event
-from sapwood.scenario.errors import Misfit, hint
+from sapwood.scenario.errors import Misfit, hint, unknown
 from sapwood.scenario.language import DEFAULT_MODEL, Place
+from sapwood.scenario.wording import one_line, quoted
 
 
 def tags(union: Any) -> frozenset[str]:
@@ -67,7 +69,10 @@ def to_model(value: Json) -> Model:
     if not is_object(value):
         raise Misfit("must be a mapping such as {id: talker, contextWindow: 200000}")
     defaults: Mapping[str, Json] = {"provider": DEFAULT_MODEL.provider, "id": DEFAULT_MODEL.id}
-    return cast("Model", convert({**defaults, **value}, Model))
+    model = cast("Model", convert({**defaults, **value}, Model))
+    if model.context_window is not None and model.context_window < 1:
+        raise Misfit("must be 1 token or more", ("contextWindow",))
+    return model
 
 
 def to_usage(value: Json) -> Usage:
@@ -85,7 +90,7 @@ def known_type(value: Json, known: frozenset[str], what: str) -> dict[str, Json]
     if not isinstance(kind, str):
         raise Misfit(f"an {what} needs a type", ("type",))
     if kind not in known:
-        raise Misfit(f"no {what} is called {kind!r}{hint(kind, known)}", ("type",))
+        raise Misfit(f"no {what} is called {quoted(kind)}{hint(kind, known)}", ("type",))
     return value
 
 
@@ -105,9 +110,9 @@ def _to_entry(value: Json, before: Sequence[KnownEntry], model: Model) -> KnownE
     )
     ids = {other.id for other in before}
     if entry.id in ids:
-        raise Misfit(f"the id {entry.id!r} is taken by an entry above", ("id",))
+        raise Misfit(f"the id {quoted(entry.id)} is taken by an entry above", ("id",))
     if entry.parent_id is not None and entry.parent_id not in ids:
-        raise Misfit(f"no entry above has the id {entry.parent_id!r}", ("parentId",))
+        raise Misfit(f"no entry above has the id {quoted(entry.parent_id)}", ("parentId",))
     return entry
 
 
@@ -141,13 +146,14 @@ def _misfit(text: str, kind: Any) -> Misfit:
     place: Place = ()
     if found is not None:
         place = tuple(name or int(number) for name, number in _STEP.findall(found["path"]))
-    if (unknown := _UNKNOWN_FIELD.fullmatch(words)) is not None:
-        return Misfit(f"unknown key {unknown[1]!r}{hint(unknown[1], _fields(kind))}", (*place, unknown[1]))
+    if (field := _UNKNOWN_FIELD.fullmatch(words)) is not None:
+        return Misfit(unknown("key", field[1], _fields(kind)), (*place, field[1]))
     if (tag := _UNKNOWN_TAG.fullmatch(words)) is not None:
-        return Misfit(f"{tag[1]!r} is no {place[-1] if place else 'value'} that there is", place)
-    return Misfit(words[:1].lower() + words[1:].replace("`", "'"), place)
+        return Misfit(f"{quoted(tag[1])} is no {place[-1] if place else 'value'} that there is", place)
+    return Misfit(one_line(words[:1].lower() + words[1:].replace("`", "'")), place)
 
 
+@cache
 def _fields(kind: Any) -> set[str]:
     """The wire names of all fields that a value of this type may have, at any depth."""
     names: set[str] = set()

@@ -12,7 +12,17 @@ from hypothesis import strategies as st
 from sapwood.events.base import Json, is_object
 from sapwood.events.entries import EXTRA, Custom, Header, KnownEntry, Label, MessageEntry
 from sapwood.events.messages import Usage
-from sapwood.events.unknown_fields import merge, split
+from sapwood.events.unknown_fields import (
+    LINE,
+    fields_of,
+    info_of,
+    item_type,
+    merge,
+    patch,
+    split,
+    struct_for,
+    without_line,
+)
 from tests.strategies import JSON, PER_KIND, foreign, of, with_nulls
 
 KINDS = (Header, *get_args(KnownEntry))
@@ -147,3 +157,51 @@ def test_a_null_that_was_spelled_out_gives_way_to_a_value() -> None:
     )
 
     assert merge({**known, "label": "x"}, overlay, Label)["label"] == "x"
+
+
+SAID: dict[str, Json] = {"id": "a", "n": 1.0, "odd": {"kept": [1], "text": None}, "list": [1, "?"], "zeta": 5}
+WAS: dict[str, Json] = {"id": "a", "n": 1, "odd": {"text": ""}, "list": [1], "made": 0}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, {}),
+        ({"id": "b"}, {"id": "b"}),
+        ({"n": 2}, {"n": 2}),
+        ({"odd": {"text": "x"}}, {"odd": {"kept": [1], "text": "x"}}),
+        ({"odd": {}}, {"odd": {"kept": [1]}}),
+        ({"odd": None}, {"odd": None}),
+        ({"list": [2]}, {"list": [2]}),
+        ({"made": 1}, {"made": 1}),
+        ({"new": {"a": 1}}, {"new": {"a": 1}}),
+    ],
+)
+def test_only_what_was_changed_is_laid_over_what_was_said(changes: Json, expected: Json) -> None:
+    assert same(patch(SAID, WAS, {**WAS, **changes}), {**SAID, **expected})
+
+
+def test_what_was_taken_away_is_taken_away() -> None:
+    now = {key: item for key, item in WAS.items() if key not in {"n", "made"}}
+
+    assert patch(SAID, WAS, now) == {key: item for key, item in SAID.items() if key != "n"}
+
+
+def test_another_value_is_laid_over_whole() -> None:
+    assert (patch(5, {}, {"a": 1}), patch({"a": 1}, {"a": 1}, 5)) == ({"a": 1}, 5)
+
+
+def test_the_unknown_fields_alone_are_without_the_line() -> None:
+    assert without_line({LINE: "x", "zeta": 1}) == {"zeta": 1}
+    assert without_line({LINE: "x"}) is without_line(None) is None
+
+
+def test_what_a_type_is_made_of() -> None:
+    assert list(fields_of(Label)) == ["id", "parentId", "timestamp", "targetId", "label"]
+    struct = struct_for({"type": "label"}, info_of(KnownEntry))
+    assert struct is not None
+    assert struct.cls is Label
+    assert struct_for({"type": "later"}, info_of(KnownEntry)) is None
+    inner = item_type(info_of(str | tuple[int, ...]))
+    assert inner is not None
+    assert item_type(info_of(str)) is None

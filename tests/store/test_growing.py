@@ -324,6 +324,97 @@ def test_a_file_that_somebody_else_made_is_left_to_them(path: Path, disk: Faulty
     assert disk.open_descriptors == set()
 
 
+def theirs_after(path: Path, disk: FaultyDisk, name: str, theirs: bytes) -> None:
+    """Somebody else writes into the file as soon as we have made this call."""
+    made = getattr(disk, name)
+
+    def call(*args: object) -> object:
+        result = made(*args)
+        with path.open("ab") as other:
+            other.write(theirs)
+        return result
+
+    setattr(disk, name, call)
+
+
+def test_a_file_that_we_made_and_somebody_else_began_is_left_to_them(path: Path, disk: FaultyDisk) -> None:
+    """It used to be unlinked, with the other writer's session in it."""
+    file = file_at(path, disk)
+    theirs_after(path, disk, "create", b"theirs\n")
+
+    with pytest.raises(FileExistsError, match="somebody else began"):
+        file.append(b"ours\n")
+
+    assert path.read_bytes() == b"theirs\n"
+    assert disk.open_descriptors == set()
+    del disk.create
+    with pytest.raises(FileExistsError):
+        file.append(b"ours\n")
+    assert path.read_bytes() == b"theirs\n"
+
+
+def test_a_file_that_we_made_and_somebody_else_wrote_into_with_us_is_left_to_both(path: Path, disk: FaultyDisk) -> None:
+    """It used to be unlinked, with the other writer's bytes in it."""
+    file = file_at(path, disk)
+    written_between(path, disk, b"half a l")
+
+    with pytest.raises(OSError, match="wrote into the same line") as caught:
+        file.append(b"ours\n")
+
+    assert caught.value.errno == errno.ESTALE
+    assert path.read_bytes() == b"half a lours\n"
+    assert disk.open_descriptors == set()
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_a_file_that_we_made_and_could_not_fill_is_left_to_who_else_wrote_into_it(
+    path: Path, disk: FaultyDisk, after: bool
+) -> None:
+    file = file_at(path, disk)
+    written_between(path, disk, b"theirs\n", then=errno.ENOSPC, after=after)
+
+    with pytest.raises(OSError, match="No space"):
+        file.append(b"ours\n")
+
+    assert path.read_bytes() == (b"outheirs\n" if after else b"theirs\nou")
+    assert disk.open_descriptors == set()
+
+
+@pytest.mark.parametrize("content", [b"theirs\n", b"", None])
+def test_a_file_that_took_the_place_of_the_one_we_made_is_left_to_them(
+    path: Path, disk: FaultyDisk, content: bytes | None
+) -> None:
+    file = file_at(path, disk)
+    make = disk.create
+
+    def create(text: str) -> int:
+        descriptor = make(text)
+        path.rename(path.with_name("moved"))
+        if content is not None:
+            path.write_bytes(content)
+        return descriptor
+
+    setattr(disk, "create", create)  # noqa: B010 - a method is not to be assigned, for the type checkers
+    with pytest.raises(OSError, match=r"another file has taken its place|No such file"):
+        file.append(b"ours\n")
+
+    assert (path.read_bytes() if path.exists() else None) == content
+    assert disk.open_descriptors == set()
+
+
+@pytest.mark.parametrize("name", ["status", "status_at", "read"])
+def test_a_new_file_that_cannot_be_looked_at_is_not_taken_away_unseen(path: Path, disk: FaultyDisk, name: str) -> None:
+    file = file_at(path, disk)
+    disk.takes_before_failing = 3
+
+    with disk.failing(errno.EIO, names=("write", "truncate", name)), pytest.raises(OSError, match="Input/output"):
+        file.append(b"one\ntwo\n")
+    assert path.exists()
+
+    assert file.append(b"three\n") == 0
+    assert path.read_bytes() == b"three\n"
+
+
 def test_an_empty_file_that_somebody_else_began_is_left_to_them(path: Path, disk: FaultyDisk) -> None:
     file = file_at(path, disk, b"")
     path.write_bytes(b"theirs\n")

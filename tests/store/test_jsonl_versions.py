@@ -161,6 +161,14 @@ def test_what_others_put_into_an_old_header_goes_along(path: Path) -> None:
     assert store.header.extra == opened(store.where).header.extra == {"provider": "p", "modelId": "m"}
 
 
+def test_an_old_header_that_had_to_be_bent_leaves_a_sound_one_in_the_copy(path: Path) -> None:
+    store = made_old(path, b'{"type":"session","version":null,"id":"old","cwd":null,"zeta":1}\n{"type":"custom"}\n')
+    store.append([A])
+
+    assert (store.header.version, store.header.cwd, store.header.extra) == (3, "", {"zeta": 1})
+    assert opened(store.where).header == store.header
+
+
 def test_a_version_3_session_that_stands_beside_it_already_is_left_alone(path: Path) -> None:
     for number, name in enumerate(["s.v3.jsonl", "s.v3-2.jsonl", "s.v3-3.jsonl"]):
         store = made_old(path, old_file())
@@ -208,7 +216,7 @@ def test_a_failure_while_the_copy_is_made_leaves_no_copy(path: Path, disk: Fault
     before = lines_of(store)
     disk.takes_before_failing = 100
 
-    for name in ("make_folder", "create", "open_read", "status", "status_at", "write", "read"):
+    for name in ("make_folder", "create", "open_read", "write", "read"):
         with disk.failing(errno.ENOSPC, names=(name,)), pytest.raises(CannotWrite) as caught:
             store.append([A])
         assert caught.value.errno == errno.ENOSPC
@@ -220,6 +228,20 @@ def test_a_failure_while_the_copy_is_made_leaves_no_copy(path: Path, disk: Fault
 
     store.append([A])
     assert lines_of(store)[:4] == [*before, A]
+
+
+@pytest.mark.parametrize("name", ["status", "status_at"])
+def test_a_copy_that_cannot_be_looked_at_is_left_and_another_is_made(path: Path, disk: FaultyDisk, name: str) -> None:
+    """It used to be unlinked unseen, whoever had written into it by then."""
+    path.write_bytes(old_file())
+    store = opened(path, disk)
+    with disk.failing(errno.EIO, names=(name,)), pytest.raises(CannotWrite):
+        store.append([A])
+    assert folder_of(path)["s.v3.jsonl"] == b""
+
+    store.append([A])
+
+    assert Path(store.where).name == "s.v3-2.jsonl"
 
 
 def test_a_copy_that_cannot_be_taken_away_again_is_left_empty_and_another_is_made(path: Path, disk: FaultyDisk) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
@@ -145,7 +146,7 @@ UNREADABLE: Final = [
     B + B,
     BOM + B,
     PNG[:4],
-    b'{"type":"x","id":"b","deep":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    b'{"type":"x","id":"b","deep":' + b"[" * 100_000 + b"]" * 99_999 + b"}",
     b'{"type":"x","id":"\xff"}',
 ]
 
@@ -203,6 +204,9 @@ def test_what_is_passed_over_is_told_in_the_order_of_the_file() -> None:
         b'{"type":"message","id":"b","parentId":null}',
         b'{"type":"message","id":"x","id":"b"}',
         b'\t{ "id" : "b" , "type" : "message" }',
+        b'{"type":"message","id":"b","timestamp":1732000000000}',
+        b'{"type":"message","id":"b","timestamp":{}}',
+        b'{"type":"message","id":"b","deep":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
     ],
 )
 def test_a_good_envelope_is_an_entry_whatever_its_payload(odd: bytes) -> None:
@@ -211,6 +215,23 @@ def test_a_good_envelope_is_an_entry_whatever_its_payload(odd: bytes) -> None:
 
     assert ids(scan(data)) == ["a", "b"]
     assert lines(data, scan(data)) == [A, odd]
+
+
+def at_depth(frames: int, act: Callable[[], Scanned]) -> Scanned:
+    return act() if frames == 0 else at_depth(frames - 1, act)
+
+
+@pytest.mark.parametrize("version", [None, 3])
+@pytest.mark.parametrize("depth", [200, 450, 600, 5000])
+def test_a_deep_line_is_read_however_deep_the_caller_stands(depth: int, version: int | None) -> None:
+    """It used to be an entry for one caller, and unread for another."""
+    deep = b'{"type":"x","id":"b","parentId":"a","deep":' + b"[" * depth + b"]" * depth + b"}"
+    data = file_of(A, deep, C, head=header_of(version) + b"\n")
+    near, far = scan(data), at_depth(700, lambda: scan(data))
+
+    assert lines(data, near) == lines(data, far) == [A, deep, C]
+    assert (ids(near), near.unread) == (ids(far), far.unread)
+    assert near.unread == ()
 
 
 def test_a_second_header_with_an_odd_payload_is_one_too() -> None:
@@ -267,6 +288,10 @@ def test_two_identical_lines_of_version_1_are_two_entries() -> None:
         b'{"type":"message","text":"\\ud800"}',
         b'{"type":"message","text":"\xff"}',
         b'{"type":"message","\xff":1}',
+        b'{"type":"message","timestamp":5}',
+        b'{"type":"message","id":5,"\xff":1}',
+        b'{"type":"message","parentId":5,"\xff":1}',
+        b'{"type":"x","deep":' + b"[" * 5000 + b"]" * 5000 + b"}",
     ],
 )
 def test_an_odd_line_of_version_1_is_an_entry_all_the_same(odd: bytes) -> None:
@@ -279,10 +304,10 @@ def test_an_odd_line_of_version_1_is_an_entry_all_the_same(odd: bytes) -> None:
 @pytest.mark.parametrize(
     "odd",
     [
-        b'{"type":"message","timestamp":5}',
-        b'{"type":"message","id":5,"\xff":1}',
-        b'{"type":"message","parentId":5,"\xff":1}',
-        b'{"type":"x","deep":' + b"[" * 5000 + b"]" * 5000 + b"}",
+        b'{"type":5,"\xff":1}',
+        b'{"type":"\\ud800"}',
+        b'{"type":"message","timestamp":"t"',
+        b'{"type":"x","deep":' + b"[" * 5000 + b"]" * 4999 + b"}",
     ],
 )
 def test_a_version_1_line_that_will_have_no_envelope_is_no_entry(odd: bytes) -> None:

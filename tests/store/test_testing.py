@@ -122,6 +122,11 @@ class WalksBackwards(Sound):
         return super().line(len(self.tree) - 1 - index)
 
 
+class CountsFromTheEnd(Sound):
+    def line(self, index: int) -> bytes:
+        return super().line(index % len(self.tree) if index < 0 and len(self.tree) else index)
+
+
 BROKEN: list[tuple[type[Sound], str]] = [
     (Reorders, "appended was"),
     (LosesTheLastLine, "appended was"),
@@ -138,6 +143,7 @@ BROKEN: list[tuple[type[Sound], str]] = [
     (ClosesOnce, "raised StoreClosed"),
     (IsFull, "refuses to be written"),
     (BeginsWithSomething, "holds 1 entries before the first append"),
+    (CountsFromTheEnd, "line(-3) of a store of two entries raised nothing"),
     (WalksBackwards, "an append changed what was there"),
 ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from sapwood.events.base import Json
 from sapwood.events.codec import decode_entry, decode_envelope
-from sapwood.events.entries import Compaction, CustomMessageEntry, MessageEntry, Unknown
+from sapwood.events.entries import Compaction, CustomMessageEntry, MessageEntry
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import CustomMessage
 from sapwood.store.upcast import from_version_1, from_version_2, made_up_ids
@@ -25,7 +26,7 @@ def raised(line: bytes, parent: EntryId | None = PARENT) -> bytes:
 
 
 def compaction(**fields: Json) -> bytes:
-    return json.dumps({"type": "compaction", "summary": "s", "tokensBefore": 7, **fields}).encode()
+    return json.dumps({"type": "compaction", "timestamp": "t", "summary": "s", "tokensBefore": 7, **fields}).encode()
 
 
 def test_made_up_ids_are_the_same_at_every_reading_and_differ_by_session() -> None:
@@ -72,14 +73,36 @@ def test_ids_of_its_own_are_not_its_ids(own: bytes) -> None:
         b'{"type":"x","text":"\\ud800"}',
         b'{"type":"x","\xff":1}',
         b'{"type":"x","deep":' + b"[" * 5000 + b"]" * 5000 + b"}",
-        b'{"type":"x","text":"\\ud800","id":"mine"} \t\r',
+        b'{"type":"x","\\ud800":1,"\\ud801":[1.50, 2]}',
     ],
 )
-def test_a_line_that_cannot_be_taken_apart_is_raised_at_its_end(odd: bytes) -> None:
-    line = raised(odd)
+def test_a_line_that_our_decoder_refuses_is_raised_and_keeps_the_bytes_of_the_rest(odd: bytes) -> None:
+    assert raised(odd) == odd.replace(b'"x",', b'"x","id":"00000002","parentId":"00000001",', 1)
 
-    assert line == odd.rstrip()[:-1] + b',"id":"00000002","parentId":"00000001"}'
-    assert line == raised(odd)
+
+def test_ids_of_its_own_go_from_such_a_line_too() -> None:
+    line = raised(b' {"zeta" : 1, "text":"\\ud800","id":"mine", "type":"x"} \t\r')
+
+    assert line == b'{"type":"x","id":"00000002","parentId":"00000001","zeta":1,"text":"\\ud800"}'
+
+
+@pytest.mark.parametrize(
+    "line", [b'{"type":"x"', b'{"type":"x","id":"mine"', b"[]", b"5", b"", b'{"type":"x"}}', b"\0"]
+)
+def test_what_is_no_object_is_not_raised(line: bytes) -> None:
+    """A line that lacked its last brace used to get one, and was an entry."""
+    assert raised(line) == line
+
+
+def at_depth(frames: int, act: Callable[[], bytes]) -> bytes:
+    return act() if frames == 0 else at_depth(frames - 1, act)
+
+
+def test_a_line_is_raised_to_the_same_bytes_however_deep_the_caller_stands() -> None:
+    line = b'{ "deep" : ' + b"[" * 450 + b"]" * 450 + b', "type":"x", "n":1e2}'
+
+    assert at_depth(700, lambda: raised(line)) == raised(line)
+    assert raised(line).startswith(b'{"type":"x","id":"00000002"')
 
 
 @pytest.mark.parametrize(
@@ -101,10 +124,24 @@ def test_the_first_kept_entry_goes_by_its_id_and_by_its_own_if_nothing_is_kept(i
     line = raised(compaction(firstKeptEntryIndex=index))
 
     assert decode_entry(line) == Compaction(
-        id=ID, parent_id=PARENT, timestamp="", summary="s", tokens_before=7, first_kept_entry_id=EntryId(kept)
-    ) or decode_entry(line) == Unknown(type="compaction", id=ID, parent_id=PARENT, timestamp="", line=line)
+        id=ID, parent_id=PARENT, timestamp="t", summary="s", tokens_before=7, first_kept_entry_id=EntryId(kept)
+    )
     assert json.loads(line)["firstKeptEntryId"] == kept
     assert b"firstKeptEntryIndex" not in line
+
+
+@pytest.mark.parametrize("odd", [b'"\\ud800"', b'"\xff"', b"[" * 5000 + b"]" * 5000])
+def test_the_first_kept_entry_goes_by_its_id_in_a_line_that_our_decoder_refuses(odd: bytes) -> None:
+    """Such a line used to keep its index, and the compaction was lost."""
+    line = raised(
+        b'{"type":"compaction","timestamp":"t","summary":"s","tokensBefore":7,"firstKeptEntryIndex":3,"z":' + odd + b"}"
+    )
+
+    assert line == (
+        b'{"type":"compaction","id":"00000002","parentId":"00000001","timestamp":"t","summary":"s","tokensBefore":7,"z":'
+        + odd
+        + b',"firstKeptEntryId":"line3"}'
+    )
 
 
 def test_a_number_that_is_none_keeps_nothing() -> None:
@@ -150,6 +187,14 @@ def test_a_hook_message_of_version_1_is_one_too() -> None:
     )
 
 
+@pytest.mark.parametrize("odd", [b'"\\ud800"', b'"\xff"', b"[" * 5000 + b"]" * 5000])
+def test_a_hook_message_that_our_decoder_refuses_is_a_custom_message_too(odd: bytes) -> None:
+    """It used to stay as it was, and nobody knows such a role."""
+    line = b'{"type":"message","id":"a","message":{"role":"hookMessage","content":' + odd + b"}}"
+
+    assert from_version_2(line) == line.replace(b"hookMessage", b"custom")
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -158,7 +203,8 @@ def test_a_hook_message_of_version_1_is_one_too() -> None:
         b'{"type":"message","id":"a", "message":"hookMessage"}',
         b'{"type":"message","id":"a", "message":{"role":5,"content":"hookMessage"}}',
         b'{"type":"message","id":"a", "message":{"content":"hookMessage"}}',
-        b'{"type":"message","id":"a", "message":{"role":"hookMessage","content":"\\ud800"}}',
+        b'{"type":"message","id":"a", "message":{"role":"\\ud800","content":"hookMessage"}}',
+        b'{"type":"message","id":"a", "message":{"role":"hookMessage"}',
         b'{"type":"message","id":"a", "hookMessage":' + b"[" * 5000 + b"]" * 5000 + b"}",
         b'{"type":"message","id":"a", "message":{"role":"user"}}',
     ],

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import get_args
 
 from sapwood import read
-from sapwood.cli.context import show, to_json
-from sapwood.events.entries import Compaction, Entry, ThinkingLevelChange
+from sapwood.cli.context import ABSENT, REASONS, show, to_json
+from sapwood.events.context import Absent, Unsent
+from sapwood.events.entries import Compaction, ContextEdit, Entry, ThinkingLevelChange
 from sapwood.events.ids import EntryId
 from sapwood.scenario.wording import plain
 from tests.build import TIME, assistant, message_entry, usage, user
@@ -37,7 +40,7 @@ def test_a_session_with_nothing_in_it_is_shown_as_that(tmp_path: Path) -> None:
         "0 messages",
         "0 tokens are sent, counted by the heuristic (four characters a token)",
         "model none yet, thinking off",
-        "context 0.0%/128000 (no --window: taken to be this large)",
+        "context 0.0%/128000 (no --window: taken to be this large): 0 tokens, counted by the heuristic",
     ]
 
 
@@ -53,7 +56,7 @@ def test_what_is_not_sent_says_why_and_the_sums_stand_below(tmp_path: Path) -> N
         "1 entry of the path without a message: 1 not for the model",
         "4 tokens are sent, counted by the heuristic (four characters a token)",
         "model scripted/talker, thinking low",
-        "context 50.0%/1000",
+        "context 50.0%/1000: 500 tokens, as the provider reported with its last answer",
     ]
 
 
@@ -78,7 +81,44 @@ def test_after_a_compaction_the_summary_is_shown_and_the_usage_is_unknown(tmp_pa
 
     assert lines[1] == "compactionSummary        3  66666666  They talked."
     assert lines[3:5] == ["1 message", "5 entries of the path without a message: 5 summed up by a compaction"]
-    assert lines[-1] == "context ?/1000"
+    unknown = "unknown until the model has answered, for no answer has come since the compaction"
+    assert lines[-1] == f"context ?/1000: {unknown}"
+
+
+def test_what_came_after_the_report_is_counted_and_told(tmp_path: Path) -> None:
+    """Two figures used to stand there that did not agree."""
+    more = message_entry("66666666", user("12345678"), "55555555")
+
+    assert shown(session_file(tmp_path, *talk(), more), window=1000)[-1] == (
+        "context 50.2%/1000: 502 tokens, 500 that the provider reported with its last answer and 2 counted since"
+    )
+
+
+def test_a_context_that_was_edited_since_the_report_is_counted(tmp_path: Path) -> None:
+    edit = ContextEdit(
+        id=EntryId("66666666"),
+        parent_id=EntryId("55555555"),
+        timestamp=TIME,
+        target_id=EntryId("11111111"),
+        replacement=None,
+    )
+
+    assert shown(session_file(tmp_path, *talk(), edit), window=1000)[-1] == (
+        "context 0.4%/1000: 4 tokens, counted by the heuristic, 2 of them not sent"
+    )
+
+
+def test_every_reason_has_its_words() -> None:
+    assert set(REASONS) == set(get_args(Unsent))
+    assert set(ABSENT) == set(get_args(Absent))
+
+
+def test_a_usage_beyond_all_numbers_is_json_all_the_same(tmp_path: Path) -> None:
+    path = session_file(tmp_path, message_entry("11111111", assistant("x", usage=usage(10**400))))
+
+    with read(path) as session:
+        text = json.dumps(to_json(session, window=1000), allow_nan=False)
+    assert json.loads(text)["usage"]["percent"] is None
 
 
 def test_the_json_of_a_context_has_stable_keys(tmp_path: Path) -> None:
@@ -92,4 +132,10 @@ def test_the_json_of_a_context_has_stable_keys(tmp_path: Path) -> None:
     assert value["absent"] == {"44444444": "silent"}
     assert (value["model"], value["thinkingLevel"]) == ({"provider": "scripted", "id": "talker"}, "low")
     assert value["totals"] == {"messages": 4, "unsent": 2, "tokens": 6, "sentTokens": 4}
-    assert value["usage"] == {"tokens": 500, "window": 1000, "percent": 50.0, "text": "50.0%/1000"}
+    assert value["usage"] == {
+        "tokens": 500,
+        "window": 1000,
+        "percent": 50.0,
+        "text": "50.0%/1000",
+        "source": "reported",
+    }

@@ -120,6 +120,11 @@ def test_a_line_is_an_entry_with_its_label_and_the_leaf_is_marked(tmp_path: Path
         assert plain(next(draw(session))) == f"s1  Mine: 5 entries, 2 branches, {path}"
 
 
+def test_a_path_that_would_steer_the_terminal_does_not(tmp_path: Path) -> None:
+    with read(session_file(tmp_path, name="a\n\x1b[31m")) as session:
+        assert plain(next(draw(session))).endswith("/a��[31m")
+
+
 def test_a_leaf_that_is_the_position_is_marked_once_and_an_empty_text_as_nothing(tmp_path: Path) -> None:
     assert drawn(session_file(tmp_path, said("11111111", None, ""))) == [
         "● 11111111  user         (nothing)  <- leaf, position"

@@ -87,6 +87,63 @@ def test_the_front_door_does_not_open_the_command_line() -> None:
     assert subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("args", ["tree {}", "show --json {}", "replay scenarios", "--help", "tree --help"])
+def test_an_output_that_is_full_is_one_line_and_exit_code_2(args: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        result = subprocess.run(
+            [sys.executable, "-m", "sapwood", *args.format(PI).split()],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            cwd=ROOT,
+        )
+
+    assert result.returncode == 2
+    assert result.stderr == "sapwood: the standard output cannot be written: no space left on device\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("args", "redirection", "code", "told"),
+    [
+        ("tree {}", ">&-", 2, "sapwood: the standard output is closed: send it to a file, or to /dev/null\n"),
+        ("tree {}", ">&- 2>&-", 2, ""),
+        ("tree {}", "<&- >&- 2>&-", 2, ""),
+        ("tree {}", ">/dev/null 2>&-", 0, ""),
+        ("tree nowhere", "2>&-", 2, ""),
+        ("tree nowhere", "2>/dev/full", 2, ""),
+        ("tre", "2>/dev/full", 2, ""),
+        ("replay nowhere", "2>/dev/full", 2, ""),
+    ],
+)
+def test_a_stream_that_is_closed_or_full_is_no_traceback(args: str, redirection: str, code: int, told: str) -> None:
+    shell = f'"{sys.executable}" -m sapwood {args.format(PI)} {redirection}'
+
+    result = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False, cwd=ROOT)
+
+    assert (result.returncode, result.stderr) == (code, told)
+
+
+@pytest.mark.slow
+def test_an_argument_that_would_steer_the_terminal_does_not() -> None:
+    result = ran("tree", "a", "b\x07")
+
+    assert result.returncode == 2
+    assert "unexpected extra argument (b�)" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("word", "said"), [("tre", "No such command 'tre': did you mean 'tree'?"), ("x", "No such command 'x'.")]
+)
+def test_a_command_that_there_is_not_is_told_with_the_nearest(word: str, said: str) -> None:
+    result = CliRunner().invoke(sapwood, [word])
+
+    assert result.exit_code == 2
+    assert said in result.output
+
+
 def test_each_command_shows_its_help_with_an_example() -> None:
     for name in COMMANDS:
         result = CliRunner().invoke(sapwood, [name, "--help"])
@@ -95,6 +152,7 @@ def test_each_command_shows_its_help_with_an_example() -> None:
         assert "Example:" in result.output
         assert f"sapwood {name} " in result.output
         assert "The JSON: {" in result.output
+        assert "Exit code: 0 " in result.output
 
 
 def test_it_says_its_version() -> None:

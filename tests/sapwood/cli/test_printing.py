@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -10,6 +11,7 @@ import sys
 import pytest
 
 from sapwood.cli.printing import Printer, write_nowhere
+from sapwood.cli.trouble import Trouble
 from sapwood.scenario.wording import Piece, line
 
 
@@ -30,6 +32,19 @@ def test_when_nobody_reads_nothing_more_is_written(monkeypatch: pytest.MonkeyPat
     printer.text("two")
 
     assert closed == [True]
+
+
+def test_an_output_that_is_full_is_trouble(monkeypatch: pytest.MonkeyPatch) -> None:
+    class FullOutput(io.StringIO):
+        def write(self, text: str, /) -> int:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(sys, "stdout", FullOutput())
+    monkeypatch.setattr("sapwood.cli.printing.write_nowhere", lambda: None)
+
+    with pytest.raises(Trouble, match="cannot be written: no space left on device") as caught:
+        Printer().text("one")
+    assert caught.value.exit_code == 2
 
 
 def test_the_output_can_be_turned_to_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:

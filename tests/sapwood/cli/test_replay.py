@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from sapwood.cli.main import sapwood
+from sapwood.scenario import Scenario
 from tests.sapwood.scenario.stories import TALK, written
 
 DIFFERENT = TALK + "expect: {state: run}\n"
@@ -34,6 +36,46 @@ def test_a_missing_file_and_an_empty_folder_are_told(name: str, tmp_path: Path) 
 
     assert result.exit_code == 2
     assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "", "a\nb\x1b[31m"])
+def test_a_strange_name_is_one_line_on_the_standard_error(name: str) -> None:
+    result = replay(name)
+
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.count("\n") == 1
+    assert result.stderr.rstrip("\n").isprintable()
+
+
+def test_a_fault_of_ours_in_one_scenario_is_told_and_the_others_are_played(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def checked(scenario: Scenario, *rest: Any) -> tuple[()]:
+        if scenario.path.name == "a.yaml":
+            raise KeyError("oops")
+        return ()
+
+    monkeypatch.setattr("sapwood.scenario.running.check", checked)
+    for name in ("a.yaml", "b.yaml"):
+        written(tmp_path, TALK, name)
+
+    result = replay(tmp_path, "--json")
+
+    value = json.loads(result.stdout)
+    assert result.exit_code == 2
+    assert [one["ok"] for one in value["scenarios"]] == [True]
+    assert "by a fault of sapwood's own: please report it (KeyError: 'oops')" in value["errors"][0]
+
+
+@pytest.mark.parametrize("line", ["pass: 1e400", "pass: !!bool maybe", 'prompt: "\\ud800"', "pass: " + "9" * 400])
+def test_a_value_that_cannot_be_is_told_with_its_line_and_in_the_json(line: str, tmp_path: Path) -> None:
+    """Each of these used to be a traceback, and no JSON."""
+    path = written(tmp_path, f"title: x\nsteps:\n  - {line}\n")
+
+    result = replay(path, "--json")
+
+    assert result.exit_code == 2
+    assert json.loads(result.stdout)["errors"][0].startswith(f"{path}:3: ")
 
 
 def test_a_difference_is_shown_and_is_exit_code_1(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_the_summary_of_the_last_compaction_comes_after_the_prompt() -> None:
     assert lines[1].startswith("system ")
     assert lines[2].startswith("compactionSummary ")
     assert "45 messages" in lines
-    assert lines[-1] == "context 2.8%/200000"
+    assert lines[-1] == "context 2.8%/200000: 5,566 tokens, as the provider reported with its last answer"
 
 
 def test_json_and_lines_agree() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
-from sapwood.cli.trouble import NoSession, Trouble, session_at
+from sapwood.cli.trouble import NoSession, Trouble, complain, session_at
 
 HEADER = b'{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}\n'
 
@@ -26,7 +26,30 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 def test_a_link_to_nowhere(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "gone")
 
-    assert trouble(tmp_path / "link")[0] == 2
+    assert trouble(tmp_path / "link") == (
+        2,
+        f"PATH cannot be read: it is a link to {tmp_path / 'gone'}, which is missing",
+    )
+
+
+def test_a_pipe_a_loop_and_a_name_that_is_too_long(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "loop").symlink_to("loop")
+
+    assert trouble(tmp_path / "pipe") == (2, "PATH cannot be read: it is no regular file, but a pipe or a device")
+    assert trouble(tmp_path / "loop") == (2, "PATH cannot be read: too many levels of symbolic links")
+    assert trouble(tmp_path / ("x" * 300))[1].endswith("cannot be read: file name too long")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("", "the name of the file is empty: name a .jsonl file"), ("a\n\x1b[31m", "a��[31m is not there")],
+)
+def test_a_strange_name_is_told_in_one_visible_line(name: str, words: str) -> None:
+    with pytest.raises(Trouble, match=r".") as caught, session_at(name):
+        pass
+
+    assert caught.value.format_message().startswith(words)
 
 
 def test_a_folder(tmp_path: Path) -> None:
@@ -69,6 +92,21 @@ def test_trouble_is_one_line_on_the_standard_error(capsys: pytest.CaptureFixture
 
     assert capsys.readouterr() == ("", "sapwood: it is none\n")
     assert issubclass(Trouble, click.ClickException)
+
+
+def test_a_complaint_is_one_line_and_a_standard_error_that_is_full_is_let_be(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    complain("a\nb\x1b[31m" + "c" * 5000)
+
+    said = capsys.readouterr().err
+    assert said.startswith("sapwood: a�b�[31mc")
+    assert len(said) < 1100
+    with Path("/dev/full").open("w") as full:
+        complain("x", file=full)
+        with pytest.raises(OSError, match="No space left"):
+            full.flush()  # what is left in it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), full.fileno())
 
 
 def test_a_session_is_handed_out_and_its_file_is_closed(tmp_path: Path) -> None:

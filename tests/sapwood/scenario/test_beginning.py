@@ -6,11 +6,15 @@ import os
 import shutil
 from pathlib import Path
 
+import attrs
 import pytest
 
 from sapwood.actors.environment import Environment
+from sapwood.events.entries import Custom
+from sapwood.events.ids import EntryId
 from sapwood.scenario import ScenarioError, load, play
 from sapwood.scenario.beginning import begin
+from sapwood.scenario.language import FromEntries
 from sapwood.store.memory import MemoryStore
 from tests.sapwood.scenario.stories import TALK, written
 
@@ -44,6 +48,16 @@ def test_a_session_that_vanished_is_a_wrong_scenario(tmp_path: Path) -> None:
 
     with pytest.raises(ScenarioError, match="No such file"):
         play(scenario)
+
+
+@pytest.mark.parametrize("data", [float("inf"), "\ud800"])
+def test_entries_that_no_file_can_hold_are_a_wrong_scenario(data: object, tmp_path: Path) -> None:
+    entry = Custom(id=EntryId("e1"), parent_id=None, timestamp="", custom_type="x", data=data)
+    scenario = load(written(tmp_path, TALK + "session: {entries: []}\n"))
+    story = attrs.evolve(scenario.story, session=FromEntries(entries=(entry,)))
+
+    with pytest.raises(ScenarioError, match=r"story.yaml:6: custom cannot be written as JSON"):
+        play(attrs.evolve(scenario, story=story))
 
 
 @pytest.mark.parametrize("store", ["", "store: memory\n", "store: jsonl\n"])

@@ -99,6 +99,27 @@ def test_a_message_is_expected_to_be_sent_unless_the_reason_is_given(tmp_path: P
     assert play(written(tmp_path, failed + "  - {role: assistant, unsent: failed}\n")).differences == ()
 
 
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ("", True),
+        ("    expect: {events: [..., {type: turn_end, message: {stopReason: stop}}, ...]}\n", True),
+        ("    expect: {events: [..., {type: turn_end, message: {stopReason: error}}, ...]}\n", False),
+        ("    expect: {events: [..., {type: turn_end, message: {errorMessage: the script...}}, ...]}\n", False),
+        ("    expect: {entries: [..., {message: {stopReason: error}}]}\n", False),
+        ("expect: {projection: [..., {role: assistant, unsent: failed}]}\n", False),
+        ("expect: {projection: [..., {role: assistant, unsent: null}]}\n", True),
+        ("    outcome: failed\n", False),
+    ],
+)
+def test_a_script_that_has_run_out_is_a_difference_unless_a_failed_answer_is_expected(
+    more: str, told: bool, tmp_path: Path
+) -> None:
+    differences = findings(tmp_path, "  - prompt: And now?\n" + more)
+
+    assert ((6, "script in step 2", "unlike") in differences) == told
+
+
 def test_a_message_is_seen_with_its_text_its_tokens_and_its_wire_form(tmp_path: Path) -> None:
     item = play(written(tmp_path, TALK)).projection[0]
 

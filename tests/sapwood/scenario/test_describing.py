@@ -135,6 +135,13 @@ EVENTS: list[tuple[Event, str]] = [
     (AgentEnd(messages=(), will_retry=True), "0 messages, will retry"),
     (AgentSettled(aborted=False), ""),
     (AgentSettled(aborted=True), "aborted"),
+    (AgentSettled(aborted=True, error_message="the disk"), "aborted, the disk"),
+    (
+        MessageEnd(message=assistant("half", stop="error", error="full"), entry_id=HERE),
+        "assistant (full): half\n[error: full]",
+    ),
+    (MessageEnd(message=assistant(stop="error", error="full"), entry_id=HERE), "assistant (full)"),
+    (TurnEnd(message=assistant(stop="error", error="full"), tool_results=()), "error (full), 0 in, 0 out"),
     (QueueUpdate(steering=("a",), follow_up=()), 'steering: ["a"], followUp: []'),
 ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sapwood import SapwoodError
-from sapwood.scenario.errors import LISTED, ScenarioError, hint
+from sapwood.scenario.errors import LISTED, ScenarioError, hint, unknown
 
 
 @pytest.mark.parametrize(
@@ -17,6 +17,15 @@ def test_a_scenario_error_says_where_and_what(line: int | None, text: str) -> No
     assert str(error) == text
     assert (error.path, error.line, error.message) == ("talk.yaml", line, "the key 'steps' is missing")
     assert isinstance(error, SapwoodError)
+
+
+def test_a_path_and_a_word_are_shown_in_one_short_line() -> None:
+    error = ScenarioError("a\n\x1b.yaml", 3, "bad")
+
+    assert str(error) == "a��.yaml:3: bad"
+    assert error.path == "a\n\x1b.yaml"
+    assert unknown("key", "promt", ["prompt"]) == "unknown key 'promt': did you mean 'prompt'?"
+    assert len(unknown("key", "x" * 10**6, ["prompt"])) < 200
 
 
 def test_a_hint_names_the_nearest_word_or_the_few_there_are() -> None:

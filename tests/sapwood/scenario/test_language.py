@@ -25,3 +25,4 @@ def test_a_story_is_a_value() -> None:
 
 def test_the_limit_of_a_step_is_a_day() -> None:
     assert language.STEP_LIMIT == 24 * 60 * 60
+    assert language.LONGEST_WAIT == 366 * language.STEP_LIMIT

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from sapwood.scenario import ScenarioError, load
 from sapwood.scenario.language import FromFile, Pass, Prompt
-from sapwood.scenario.loading import find, session_path
+from sapwood.scenario.loading import MOST_BYTES, find, session_path
 from tests.sapwood.scenario.stories import TALK, written
 
 
@@ -19,6 +20,45 @@ def test_a_missing_file_and_a_folder_are_told_apart(tmp_path: Path) -> None:
         load(tmp_path)
 
     assert (missing.value.line, folder.value.line) == (None, None)
+
+
+def test_a_pipe_and_a_device_are_refused_at_once(tmp_path: Path) -> None:
+    """A pipe that nobody wrote to used to be waited for."""
+    os.mkfifo(tmp_path / "pipe")
+
+    for path in (tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(ScenarioError, match="cannot be read: it is no regular file"):
+            load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("x" * 300, "file name too long"),
+        ("", "the name is empty"),
+        ("a\0b", "no file can have this name"),
+        ("link", "link to gone"),
+    ],
+)
+def test_a_name_that_names_no_file_is_told(
+    name: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "link").symlink_to("gone")
+
+    with pytest.raises(ScenarioError, match=f"cannot be read: .*{words}"):
+        load(name)
+    with pytest.raises(ScenarioError, match=f"cannot be read: .*{words}"):
+        load(find(name)[0])
+
+
+def test_a_file_that_is_far_too_long_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "story.yaml"
+    with path.open("wb") as file:
+        file.truncate(MOST_BYTES + 1)
+
+    with pytest.raises(ScenarioError, match="longer than 16 MiB"):
+        load(path)
 
 
 def test_bytes_that_are_no_utf_8_are_told_with_their_line(tmp_path: Path) -> None:
@@ -41,7 +81,17 @@ def test_bytes_that_are_no_utf_8_are_told_with_their_line(tmp_path: Path) -> Non
             "steps.2.promt: unknown key 'promt': did you mean 'prompt'?",
         ),
         ("title: x\n", 1, "the key 'steps' is missing"),
-        ("title: x\nsteps: []\nsession: {file: gone.jsonl}\n", 3, "there is no session file"),
+        (
+            "title: x\nsteps: []\nsession: {file: gone.jsonl}\n",
+            3,
+            "there is no session file 'gone.jsonl': no such file",
+        ),
+        (f"title: x\nsteps: []\nsession: {{file: {'y' * 300}}}\n", 3, "file name too long"),
+        ('title: x\nsteps: []\nsession: {file: "a\\0b"}\n', 3, "no file can have this name"),
+        ("title: x\nsteps: []\nsession: {file: .}\n", 3, "is a folder"),
+        ("title: x\nstepz: []\n", 2, "stepz: unknown key 'stepz': did you mean 'steps'?"),
+        (f"title: x\nsteps: []\n{'k' * 120}: 1\n", 3, "kkk…kkk"),
+        ('title: x\nsteps: []\n"a\\nb\\e": 1\n', 3, "a�b�: unknown key"),
     ],
 )
 def test_a_wrong_scenario_is_one_sentence_with_file_and_line(text: str, line: int, words: str, tmp_path: Path) -> None:

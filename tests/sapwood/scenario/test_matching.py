@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from typing import Any
 
 import pytest
@@ -187,6 +188,46 @@ def test_likes_are_shown_side_by_side_and_unlikes_apart() -> None:
     assert [one.kind for one in compare([{"type": "a"}], [{"type": "b"}], key="type")] == ["not seen", "not expected"]
     assert [one.kind for one in compare([{"n": 1}], [{"type": "b"}], key="type")] == ["unlike"]
     assert [one.kind for one in compare([{"type": "a"}], [5], key="type")] == ["not seen", "not expected"]
+
+
+def test_what_was_not_seen_in_its_place_is_looked_for_in_others() -> None:
+    a, b, c = {"type": "a"}, {"type": "b"}, {"type": "c"}
+
+    def where(expected: list[Any], seen: list[Any]) -> list[tuple[int | None, int | None]]:
+        return [(one.later, one.before) for one in compare(expected, seen, key="type") if one.kind == "not seen"]
+
+    assert where([c, a, b], [a, b, c]) == [(2, None)]
+    assert where([a, GAP, c, b], [a, c, c, c]) == [(None, None)]
+    assert where([c, GAP, b], [a, c, b]) == [(1, None)], "a gap took it"
+    assert where([GAP, b, c, GAP, c], [c, b, c]) == [(None, 0)]
+    assert where([a, a], [a]) == [(None, None)], "that one is the other's"
+
+
+@pytest.mark.slow
+def test_thousands_that_all_differ_are_compared_in_bounded_time() -> None:
+    """1,500 against 1,500 used to hang."""
+    expected = [{"type": "s", "n": n} for n in range(1500)]
+    started = time.process_time()
+
+    unlike = compare(expected, [{"type": "s", "n": -1} for _ in range(1500)], key="type")
+    strange = compare(expected[:500], [{"type": "t"} for _ in range(500)], key="type")
+    gaps = compare([one for item in expected[:200] for one in (GAP, item)], expected[1000:], key="type")
+
+    assert time.process_time() - started < 30, "about four seconds where it was written"
+    assert {one.kind for one in unlike} == {"unlike"}
+    assert sum(one.kind == "not seen" for one in strange) == sum(one.kind == "not expected" for one in strange) == 500
+    assert {one.kind for one in gaps} <= {"unlike", "not seen", "not expected"}
+
+
+def test_gaps_within_gaps_are_matched_in_bounded_time() -> None:
+    """Each level used to double the work."""
+    expected: Any = 1
+    seen: Any = 2
+    for _ in range(55):
+        expected, seen = [GAP, expected], [0, seen]
+
+    assert not matches(expected, seen)
+    assert len(compare([GAP, expected], [seen, seen], key="type")) > 0
 
 
 def test_places_are_counted_behind_what_is_common() -> None:

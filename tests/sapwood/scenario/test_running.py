@@ -13,9 +13,11 @@ import trio.testing
 from sapwood.actors.kernel import Receipt
 from sapwood.actors.kernel.testing import CrashAt, DropAll, Recording
 from sapwood.events.runtime import AgentSettled, Diagnostic, TurnEnd, name_of
+from sapwood.runtime import RING_EVENTS
 from sapwood.scenario import load, play, run
-from sapwood.scenario.language import STEP_LIMIT
+from sapwood.scenario.language import STEP_LIMIT, Expect, Feed, Pattern, Scenario, Story
 from sapwood.scenario.matching import Mismatch
+from sapwood.session import Session
 from tests.sapwood.scenario.stories import TALK, written
 
 SHIPPED = sorted((Path(__file__).parents[3] / "scenarios").rglob("*.yaml"))
@@ -30,10 +32,13 @@ def test_there_are_scenarios_that_ship() -> None:
     assert {"first_talk.yaml", "resume_pi_session.yaml"} <= {path.name for path in SHIPPED}
 
 
-def test_a_script_that_has_run_out_is_a_failed_answer(tmp_path: Path) -> None:
+def test_a_script_that_has_run_out_is_a_failed_answer_and_a_difference(tmp_path: Path) -> None:
+    """This used to be as expected."""
     played = play(written(tmp_path, TALK + "  - prompt: And now?\n"))
 
     assert [step.outcome for step in played.steps] == ["delivered", "delivered"]
+    assert [step.unanswered for step in played.steps] == [(), ("turn",)]
+    assert [(one.line, one.what) for one in played.differences] == [(6, "script in step 2")]
     assert [item.unsent for item in played.projection] == [None, None, None, "failed"]
 
 
@@ -115,6 +120,49 @@ def test_events_are_fed_to_observers_with_no_model_at_all(tmp_path: Path) -> Non
 
     assert played.differences == ()
     assert Diagnostic(code="odd", message="look here") in played.events
+
+
+@pytest.mark.slow
+def test_every_event_that_is_fed_is_seen_however_many_there_are(tmp_path: Path) -> None:
+    """More than the ring holds used to be lost, and told as so many differences."""
+    many = RING_EVENTS + 500
+    story = Story(
+        title="x",
+        steps=(
+            Feed(
+                events=tuple(Diagnostic(code=str(n), message="") for n in range(many)),
+                expect=Expect(events=tuple(Pattern({"code": str(n)}) for n in range(many))),
+            ),
+        ),
+    )
+
+    played = play(Scenario(path=tmp_path / "x.yaml", story=story, line_of=lambda _: 1))
+
+    assert played.differences == ()
+    assert len(played.events) == many
+
+
+def test_what_the_runtime_breaks_at_is_a_difference_and_no_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(*_: object) -> None:
+        raise OverflowError("too far")
+
+    path = written(tmp_path, TALK)
+    monkeypatch.setattr(Session, "prompt", broken)
+
+    (finding,) = play(path).differences
+
+    assert (finding.what, finding.difference.seen) == ("session", "OverflowError: too far")
+
+
+@pytest.mark.slow
+def test_a_story_that_outlives_the_calendar_is_told(tmp_path: Path) -> None:
+    far = "".join("  - pass: 31622400\n" for _ in range(8000))
+
+    (finding,) = play(written(tmp_path, TALK.replace("  - prompt", far + "  - prompt"))).differences
+
+    assert finding.what == "outcome of step 8001"
 
 
 def test_time_passes_only_in_the_story(tmp_path: Path) -> None:

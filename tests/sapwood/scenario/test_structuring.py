@@ -12,6 +12,7 @@ from sapwood.events.models import Model
 from sapwood.events.runtime import AgentSettled, MessageStart
 from sapwood.scenario.errors import Misfit
 from sapwood.scenario.language import (
+    LONGEST_WAIT,
     Answer,
     Answers,
     Expect,
@@ -50,7 +51,13 @@ UNFIT: list[tuple[dict[str, Any], Place, str]] = [
     ({"steps": [{"prompt": "a", "outcome": "done"}]}, ("steps", 0, "outcome"), "must be one of delivered"),
     ({"steps": [{"pass": "1"}]}, ("steps", 0, "pass"), "a number of seconds"),
     ({"steps": [{"pass": True}]}, ("steps", 0, "pass"), "a number of seconds"),
-    ({"steps": [{"pass": -1}]}, ("steps", 0, "pass"), "0 or more"),
+    ({"steps": [{"pass": -1}]}, ("steps", 0, "pass"), "from 0 to 31,622,400 (a year), not -1"),
+    ({"steps": [{"pass": float("inf")}]}, ("steps", 0, "pass"), "a number of seconds"),
+    ({"steps": [{"pass": float("nan")}]}, ("steps", 0, "pass"), "a number of seconds"),
+    ({"steps": [{"pass": 1e12}]}, ("steps", 0, "pass"), "a number of seconds"),
+    ({"steps": [{"pass": 10**400}]}, ("steps", 0, "pass"), "a number of seconds"),
+    ({"answers": {"turn": [{"wait": LONGEST_WAIT + 1}]}}, ("answers", "turn", 0, "wait"), "a number of seconds"),
+    ({"model": {"contextWindow": 0}}, ("model", "contextWindow"), "1 token or more"),
     ({"steps": [{"events": [{"type": "agent_strat"}]}]}, ("steps", 0, "events", 0, "type"), "'agent_start'"),
     ({"steps": [{"events": ["agent_start"]}]}, ("steps", 0, "events", 0), "must be a mapping with a type"),
     ({"session": {}}, ("session",), "exactly one of: file, entries"),
@@ -98,6 +105,51 @@ def test_a_missing_key_is_told_where_it_should_stand() -> None:
         fit({"steps": []}, lambda _: 1)
 
     assert caught.value.place == ()
+
+
+def test_a_misspelt_key_is_told_before_the_one_that_is_missing_for_it() -> None:
+    """This used to say that `steps` is missing, and of the first line."""
+    lines: dict[Place, int] = {(): 1, ("stepz",): 9}
+
+    with pytest.raises(Misfit, match="unknown key 'stepz': did you mean 'steps'") as caught:
+        fit({"title": "x", "stepz": []}, lambda place: lines[place])
+
+    assert caught.value.place == ("stepz",)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"title": ["x" * 50_000] * 50_000},
+        {"store": "x" * 1_000_000},
+        {"x" * 1_000_000: 1},
+        {"steps": [{"x" * 1_000_000: 1}]},
+        {"steps": [{"prompt": "a", "outcome": {"x": "y" * 1_000_000}}]},
+        {"steps": [{"pass": "9" * 1_000_000}]},
+        {"steps": [{"events": [{"type": "x" * 1_000_000}]}]},
+        {"steps": [{"events": [{"type": "agent_start", "x`" * 500_000: 1}]}]},
+        {"session": {"entries": [{"type": "session_info", "parentId": "x" * 1_000_000}]}},
+        {"expect": {"events": ["x" * 1_000_000]}},
+    ],
+    ids=range(10),
+)
+def test_what_is_told_is_short_however_large_it_is(keys: dict[str, Any]) -> None:
+    """A title of a million aliases used to be told in 136 MB."""
+    with pytest.raises(Misfit) as caught:
+        fitted(**keys)
+
+    assert len(caught.value.message) < 500
+
+
+def test_a_fault_that_nobody_thought_of_is_a_misfit_with_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise OverflowError("too large")
+
+    monkeypatch.setattr("sapwood.scenario.structuring.to_usage", broken)
+
+    with pytest.raises(Misfit, match="does not fit: OverflowError: too large") as caught:
+        fitted(answers={"turn": [{"usage": {}}]})
+    assert caught.value.place == ("answers", "turn", 0, "usage")
 
 
 def test_of_several_faults_the_first_in_the_file_is_told() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sapwood.scenario import play
-from sapwood.scenario.timeline import SHOWN_FINDINGS, timeline, to_json
+from sapwood.scenario.timeline import SHOWN_FIELDS, SHOWN_FINDINGS, timeline, to_json
 from sapwood.scenario.wording import plain
 from tests.sapwood.scenario.stories import TALK, written
 
@@ -42,12 +42,55 @@ expect: {usage: 5%/1}
         '    seen      message.stopReason: "stop"',
         "story.yaml:11: events of step 1: expected, but not seen",
         '    expected  {"type": "tool_abandoned"}',
-        "story.yaml:13: events of step 1: expected, but not seen",
+        "story.yaml:13: events of step 1: expected, but not here; it came before (the 11th seen)",
         '    expected  {"type": "message_end"}',
         "story.yaml:15: usage at the end: not as expected",
         '    expected  "5%/1"',
         '    seen      "0.0%/128000"',
     ]
+
+
+def test_what_comes_later_than_expected_is_told_as_that(tmp_path: Path) -> None:
+    """This used to say that it was not seen."""
+    lines = shown(tmp_path, TALK + "    expect: {events: [agent_settled, agent_start, ...]}\n")
+
+    assert "story.yaml:6: events of step 1: expected, but not next; it comes later (the 14th seen)" in lines
+
+
+def test_why_an_answer_failed_is_shown(tmp_path: Path) -> None:
+    lines = shown(tmp_path, TALK.replace("}]", "}, {text: half, error: overloaded}]") + "  - prompt: And now?\n")
+
+    assert "   25     0.000  message_end            assistant (overloaded): half …" in lines
+    assert "   26     0.000  turn_end               error (overloaded), 0 in, 0 out" in lines
+    assert lines[-1].startswith("as expected"), "the script says so itself"
+
+
+def test_a_script_that_has_run_out_is_shown_as_a_difference(tmp_path: Path) -> None:
+    lines = shown(tmp_path, TALK + "  - prompt: And now?\n")
+
+    assert lines[-3:] == [
+        "story.yaml:6: script in step 2: not as expected",
+        '    expected  "an answer for each call"',
+        '    seen      "no answer left for a turn: add one to answers.turn"',
+    ]
+
+
+def test_an_item_that_differs_in_very_many_parts_is_cut(tmp_path: Path) -> None:
+    parts = ", ".join(f"k{n}: 1" for n in range(50))
+
+    lines = shown(tmp_path, TALK + f"expect: {{entries: [{{type: message, {parts}}}, message]}}\n")
+
+    assert lines[-1] == f"    and {50 - SHOWN_FIELDS} more parts"
+
+
+def test_a_name_that_would_steer_the_terminal_does_not(tmp_path: Path) -> None:
+    played = play(
+        written(tmp_path, TALK.replace("A talk", '"A \\e talk"') + "expect: {state: run}\n", "a\n\x1b[31m.yaml")
+    )
+    lines = [plain(line) for line in timeline(played)]
+
+    assert all(line.isprintable() for line in lines)
+    assert lines[0].endswith("a��[31m.yaml: A � talk")
 
 
 def test_what_was_seen_and_not_expected_is_shown_whole(tmp_path: Path) -> None:

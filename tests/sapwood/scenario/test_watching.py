@@ -8,6 +8,7 @@ import trio.testing
 from sapwood import ScriptedAnswer
 from sapwood.events.deltas import TextDelta
 from sapwood.events.runtime import AgentSettled, AgentStart, MessageUpdate
+from sapwood.runtime import RING_EVENTS
 from sapwood.scenario.watching import Watcher
 from tests.talking import talking
 
@@ -52,6 +53,18 @@ async def test_pieces_of_one_moment_are_one_event_however_they_were_read(
             (1.0, AgentSettled(aborted=False)),
             (1.0, piece("f", "other")),
         ]
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_watcher_that_fell_behind_says_so(autojump_clock: trio.testing.MockClock) -> None:
+    async with talking() as session, trio.open_nursery() as nursery:
+        watcher = Watcher(session.events(since=0))
+        for _ in range(RING_EVENTS + 1):
+            session.feed(AgentStart())
+        nursery.start_soon(watcher.follow)
+        await trio.testing.wait_all_tasks_blocked()
+
+        assert watcher.lost
         nursery.cancel_scope.cancel()
 
 

@@ -6,7 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.scenario.wording import MARK, Piece, counted, cut, line, plain, visible
+from sapwood.scenario.wording import (
+    LONGEST_LINE,
+    LONGEST_VALUE,
+    MARK,
+    Piece,
+    counted,
+    cut,
+    line,
+    named,
+    one_line,
+    plain,
+    quoted,
+    visible,
+)
 
 
 @pytest.mark.parametrize("bad", ["\x1b[31mred", "bell\x07", "back\x08", "\ud800", "\u202eevil", "\x9b", "a\rb", "\x00"])
@@ -35,6 +48,28 @@ def test_a_text_is_cut_at_its_first_line_or_at_the_width_and_says_so() -> None:
     assert cut("a" * 11, 10) == "a" * 9 + MARK
     assert cut("a\tb") == "a b"
     assert cut("") == ""
+
+
+@given(st.text(), st.integers(5, 50))
+def test_a_part_of_a_line_is_short_and_visible(text: str, width: int) -> None:
+    short = one_line(text, width)
+
+    assert short.isprintable()
+    assert len(short) <= width
+
+
+def test_a_path_is_named_in_one_line() -> None:
+    assert named("a/b.yaml") == "a/b.yaml"
+    assert named("a\nb\t\x1b[31m\udcff") == "a�b��[31m�"
+    assert named("") == "''"
+    assert len(named("x" * 10_000)) <= LONGEST_LINE
+
+
+@pytest.mark.parametrize("value", [["x" * 5000] * 5000, "y" * 10**7, {"k" * 5000: [[[[[1]]]]]}, list(range(10**6))])
+def test_a_value_in_a_message_is_short(value: object) -> None:
+    assert 10 < len(quoted(value)) <= LONGEST_VALUE
+    assert quoted("a\n\ud800") == r"'a\n\ud800'"
+    assert (quoted(None), quoted(5)) == ("None", "5")
 
 
 def test_a_line_in_a_pipe_is_its_pieces_without_styles() -> None:
