@@ -70,9 +70,7 @@ NEUTRAL: Final[Mapping[type[msgspec.Struct], Mapping[str, Json]]] = {
     ToolCall: {"arguments": {}},
     ToolDefinition: {"description": "", "parameters": {}},
 }
-"""What stands for a required field that is not there or cannot be read, by Struct.
-
-A price in parts is none, so `Cost` is not here. Nothing stands for a summary: a history would be shortened to it (S7)."""
+"""What stands for a required field that cannot be read. No part of a price, and no summary: it would shorten a history (S7)."""
 
 _WHOLE: Final = re.compile(r"[-+]?[0-9]{1,300}")
 _FRACTION: Final = re.compile(r"[-+]?[0-9]{1,300}\.[0-9]{1,300}")
@@ -127,7 +125,7 @@ def _bent(value: Json, info: inspect.Type) -> Json:
             return value
         case inspect.UnionType():
             return _bent_to_one(value, info)
-        case inspect.StructType() if is_object(value) and value.get(info.tag_field or "", info.tag) == info.tag:
+        case inspect.StructType() if is_object(value) and _may_be(value, info):
             return _bent_struct(value, info.cls)
         case inspect.VarTupleType():
             return _bent_items(value, info.item_type)
@@ -139,6 +137,10 @@ def _bent(value: Json, info: inspect.Type) -> Json:
             return None
         case _:
             return _bent_scalar(value, info)
+
+
+def _may_be(value: dict[str, Json], struct: inspect.StructType) -> bool:
+    return struct.tag_field is None or value.get(struct.tag_field, struct.tag) == struct.tag
 
 
 def _bent_scalar(value: Json, info: inspect.Type) -> Json:

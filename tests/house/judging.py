@@ -31,8 +31,8 @@ OPTIONS: Final = [
     "ignore::pytest.PytestAssertRewriteWarning",  # loaded before the fork
     "--hypothesis-profile=quick",
 ]
-LONGEST: Final = 20.0
-"""Seconds a test file: five times what the slowest takes. A fault that makes a loop endless is found out, late."""
+LONGEST: Final = 90.0
+"""Seconds a test file: many times what the slowest takes, since the machine may be busy. A fault that makes a loop endless is found out, late."""
 HUNG: Final = -1
 
 
