@@ -32,7 +32,7 @@ OPTIONS: Final = [
     "--hypothesis-profile=quick",
 ]
 LONGEST: Final = 90.0
-"""Seconds a test file: many times what the slowest takes, since the machine may be busy. A fault that makes a loop endless is found out, late."""
+"""Seconds a test file: many times what the slowest takes, since the machine may be busy. An endless loop is found out, late."""
 HUNG: Final = -1
 
 
