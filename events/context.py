@@ -48,6 +48,14 @@ class Context(Wire, frozen=True, kw_only=True):
         return tuple(item.message for item in self.items)
 
 
+class Measured(Wire, frozen=True, kw_only=True):
+    """How full a context is (T5): what decisions go by, and whether a person may be shown it as a fact."""
+
+    tokens: int
+    known: bool
+    """False after a compaction, until a good answer came."""
+
+
 class ContextUsage(Wire, frozen=True, kw_only=True):
     """How full the window is (T5). `str()` gives `41.2%/200000`, or `?/200000` while nobody can know."""
 

@@ -9,8 +9,8 @@ from msgspec import UNSET, UnsetType
 from sapwood.events.asking import Ask
 from sapwood.events.base import Wire
 from sapwood.events.commands import Input, SessionState
-from sapwood.events.context import Context, ContextUsage
-from sapwood.events.entries import Entry
+from sapwood.events.context import Context, Measured
+from sapwood.events.entries import KnownEntry
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import AssistantMessage, Message
 from sapwood.events.models import Model
@@ -34,7 +34,7 @@ class Append(Ask[Appended], frozen=True, kw_only=True):
     the leaf is no longer `expected_leaf` and more than bookkeeping came since (S6), and with `Refused` if an id is taken by another entry.
     """
 
-    entries: tuple[Entry, ...]
+    entries: tuple[KnownEntry, ...]
     expected_leaf: EntryId | UnsetType | None = UNSET
     """UNSET: wherever the leaf is."""
 
@@ -43,10 +43,8 @@ class Project(Ask[Context], frozen=True, kw_only=True):
     """What the model sees at the leaf."""
 
 
-class Measure(Ask[ContextUsage], frozen=True, kw_only=True):
-    """How full the model's window is."""
-
-    model: Model
+class Measure(Ask[Measured], frozen=True, kw_only=True):
+    """How full the context at the leaf is."""
 
 
 Holder = SessionState

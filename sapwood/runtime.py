@@ -18,7 +18,7 @@ from sapwood.actors.environment import Environment
 from sapwood.actors.exclusion.actor import Exclusion
 from sapwood.actors.exclusion.lease import Lease
 from sapwood.actors.inbox import Shelf
-from sapwood.actors.inbox.actor import Inbox
+from sapwood.actors.inbox.actor import HEARS, Inbox
 from sapwood.actors.kernel import Ring, System, Tap, open_system
 from sapwood.actors.model.actor import ModelActor
 from sapwood.actors.model.providers.base import Provider
@@ -29,12 +29,9 @@ from sapwood.actors.session_log.view import View
 from sapwood.events.commands import Snapshot
 from sapwood.events.models import Model
 from sapwood.events.runtime import (
-    AgentEnd,
-    AgentSettled,
     EntryAppended,
     Event,
     MessageUpdate,
-    TurnEnd,
     merged,
     name_of,
 )
@@ -47,7 +44,7 @@ RING_EVENTS: Final = 4096
 """Events that a reader may lag behind before it gets a snapshot instead: some forty turns with tools, a megabyte or so."""
 
 
-class FoldCell:
+class PresentFold:
     """The projection's present fold, for whoever reads the session. The projection renews it when it is made anew."""
 
     def __init__(self, view: View) -> None:
@@ -120,7 +117,7 @@ class Runtime:
             store.close()
 
     def _wire(self, system: System, store: Store, view: View, lease: Lease, model: Model) -> Wiring:
-        environment, shelf, folds = self._environment, Shelf(), FoldCell(view)
+        environment, shelf, folds = self._environment, Shelf(), PresentFold(view)
         log = Log().bind(session=store.header.id)
 
         def publish(event: Event) -> int:
@@ -131,9 +128,7 @@ class Runtime:
 
         session_log = system.spawn("session_log", lambda: SessionLog(store, view, publish))
         exclusion = system.spawn("exclusion", lambda: Exclusion(lease))
-        inbox = system.spawn(
-            "inbox", lambda: Inbox(shelf, view, lambda: lease.holder == "run"), hears=(TurnEnd, AgentEnd, AgentSettled)
-        )
+        inbox = system.spawn("inbox", lambda: Inbox(shelf, view, lambda: lease.holder == "run"), hears=HEARS)
         projection = system.spawn("projection", lambda: Projection(folds.renew, publish), hears=(EntryAppended,))
         model_actor = system.spawn("model", lambda: ModelActor(self._providers, environment, publish))
         desk = Desk(

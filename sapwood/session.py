@@ -70,7 +70,7 @@ class Session(Reading):
         wiring = self._wiring
         entry_id = new_entry_id(wiring.environment.random, wiring.view.tree.ids)
         taken = _checked(entry_id, text, tuple(images), wiring.environment.now_ms())
-        handle = wiring.shelf.put(taken)
+        handle = wiring.shelf.put(taken, wiring.agent.guard)
         self._deliver(Prompt(input=taken))
         return handle
 

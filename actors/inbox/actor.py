@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import assert_never
+from typing import assert_never, get_args
 
 import attrs
 
@@ -19,6 +19,7 @@ from sapwood.events.requests import Accept, Resolve
 from sapwood.events.runtime import AgentEnd, AgentSettled, TurnEnd
 
 Heard = TurnEnd | AgentEnd | AgentSettled
+HEARS = get_args(Heard)
 
 
 class Inbox(Actor[Accept | Resolve | Heard]):

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import trio
 
@@ -18,8 +18,10 @@ from sapwood.events.ids import EntryId
 class Handle:
     """What a host holds of an input that it submitted."""
 
-    def __init__(self, taken: Input) -> None:
+    def __init__(self, taken: Input, guard: Callable[[], None]) -> None:
         self._input = taken
+        self._guard = guard
+        """Raises `WouldDeadlock` where the run itself would wait for this."""
         self._done = trio.Event()
         self._outcome: InputOutcome | None = None
         self._error: SapwoodError | None = None
@@ -46,8 +48,9 @@ class Handle:
         """Wait for the one outcome.
 
         Raises what kept the input from being accepted: `Refused` (somebody else has the tree), `StoreError` (it could not be written),
-        `SessionClosed`. What reached the log is returned, a failed answer too.
+        `SessionClosed`; and `WouldDeadlock` in code that the run itself waits for. What reached the log is returned, a failed answer too.
         """
+        self._guard()
         await self._done.wait()
         if self._error is not None:
             raise self._error
@@ -74,9 +77,9 @@ class Shelf:
         self._handles: dict[EntryId, Handle] = {}
         self._accepted: set[EntryId] = set()
 
-    def put(self, taken: Input) -> Handle:
-        """A handle for an input that is being submitted."""
-        handle = self._handles[taken.entry_id] = Handle(taken)
+    def put(self, taken: Input, guard: Callable[[], None] = lambda: None) -> Handle:
+        """A handle for an input that is being submitted; `guard` is called by whoever would wait for it."""
+        handle = self._handles[taken.entry_id] = Handle(taken, guard)
         return handle
 
     def accept(self, entry_id: EntryId) -> None:

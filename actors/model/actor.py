@@ -72,6 +72,7 @@ class ModelActor(Actor[Generate | StopCall]):
         error: str | None = None
         try:
             with call.scope:
+                await trio.lowlevel.checkpoint_if_cancelled()  # a call that was stopped already reaches no provider
                 await self._stream(asked, call)
         except Exception as fault:  # noqa: BLE001 - a host's provider is foreign code: its fault is an answer that failed
             error = _words(fault)

@@ -28,8 +28,8 @@ class Projection(Actor[Project | Measure | EntryAppended]):
         match message:
             case Project():
                 return Reply(self._fold.context())
-            case Measure(model=model):
-                return Reply(self._fold.usage(model))
+            case Measure():
+                return Reply(self._fold.measure())
             case EntryAppended():
                 return None
             case _:

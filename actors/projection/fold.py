@@ -13,8 +13,8 @@ from typing import Final, Protocol
 import attrs
 
 from sapwood.actors.projection.selection import Messages, apply_edit, messages_of, without_prompt
-from sapwood.actors.projection.tokens import Counted, Measured, TokenCounter, heuristic, measure
-from sapwood.events.context import Absent, Context, ContextItem, ContextUsage
+from sapwood.actors.projection.tokens import Counted, TokenCounter, heuristic, measure
+from sapwood.events.context import Absent, Context, ContextItem, ContextUsage, Measured
 from sapwood.events.entries import (
     Compaction,
     ContextEdit,

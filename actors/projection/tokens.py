@@ -13,8 +13,9 @@ from typing import Any, Final, assert_never
 import attrs
 import msgspec
 
+from sapwood.events.base import Json, is_array, is_object
 from sapwood.events.content import ContentBlock, ImageContent, TextContent, ThinkingContent, ToolCall
-from sapwood.events.context import ContextItem
+from sapwood.events.context import ContextItem, Measured
 from sapwood.events.messages import (
     FAILED,
     AssistantMessage,
@@ -82,8 +83,20 @@ def _block_units(block: ContentBlock) -> int:
 
 
 def _json(value: Any) -> str:
-    """JSON as JavaScript writes it: no blanks, characters as they are."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    """JSON as JavaScript writes it: no blanks, characters as they are, whole numbers without a point."""
+    return json.dumps(_as_javascript(value), ensure_ascii=False, separators=(",", ":"))
+
+
+def _as_javascript(value: Json) -> Json:
+    if (
+        isinstance(value, float) and value.is_integer() and abs(value) < 1e21
+    ):  # from there on JavaScript writes an exponent
+        return int(value)
+    if is_object(value):
+        return {key: _as_javascript(item) for key, item in value.items()}
+    if is_array(value):
+        return [_as_javascript(item) for item in value]
+    return value
 
 
 def _plain(value: object) -> Any:
@@ -112,14 +125,6 @@ class Counted:
     item: ContextItem
 
 
-@attrs.frozen
-class Measured:
-    """An estimate in tokens, and whether a person may be shown it as a fact."""
-
-    tokens: int
-    known: bool
-
-
 def measure(counted: Sequence[Counted], *, compaction: int | None, edits: Sequence[tuple[int, int]]) -> Measured:
     """How full the context is (T3, T5).
 
@@ -134,7 +139,7 @@ def measure(counted: Sequence[Counted], *, compaction: int | None, edits: Sequen
         usage = believable(one.item.message)
         if usage is not None and (compaction is None or one.place > compaction):
             if any(target <= one.place < edit for target, edit in edits):
-                return Measured(sum(other.item.tokens for other in counted), known=True)
-            return Measured(context_tokens(usage) + following, known=True)
+                return Measured(tokens=sum(other.item.tokens for other in counted), known=True)
+            return Measured(tokens=context_tokens(usage) + following, known=True)
         following += one.item.tokens
-    return Measured(following, known=compaction is None)
+    return Measured(tokens=following, known=compaction is None)

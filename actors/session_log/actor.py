@@ -9,7 +9,7 @@ from sapwood.actors.kernel import Actor, Refuse, Reply
 from sapwood.actors.session_log.appending import AlreadyDone, Go, decide
 from sapwood.actors.session_log.view import View
 from sapwood.events.codec import encode_entry
-from sapwood.events.entries import Entry, Unknown, kind_of
+from sapwood.events.entries import KnownEntry, Unknown, kind_of
 from sapwood.events.errors import Refused, StaleLeaf, StoreError, Unencodable
 from sapwood.events.requests import Append, Appended
 from sapwood.events.runtime import EntryAppended, Event, SessionMoved
@@ -36,7 +36,7 @@ class SessionLog(Actor[Append]):
             case _:
                 assert_never(decision)
 
-    def _write(self, entries: tuple[Entry, ...]) -> Reply | Refuse:
+    def _write(self, entries: tuple[KnownEntry, ...]) -> Reply | Refuse:
         store, before, first = self._store, self._store.where, len(self._view)
         try:
             store.append([encode_entry(entry) for entry in entries])
@@ -48,7 +48,7 @@ class SessionLog(Actor[Append]):
         for index, entry in enumerate(entries, first):
             self._view.remember(index, entry)
         for index in range(first, len(self._view)):  # a store may have added bookkeeping of its own
-            entry = self._view.entry(index)
-            known = None if isinstance(entry, Unknown) else entry
-            self._publish(EntryAppended(entry_id=entry.id, kind=kind_of(entry), entry=known))
+            committed = self._view.entry(index)
+            known = None if isinstance(committed, Unknown) else committed
+            self._publish(EntryAppended(entry_id=committed.id, kind=kind_of(committed), entry=known))
         return Reply(Appended(entry_ids=tuple(entry.id for entry in entries), leaf=self._view.leaf))

@@ -13,7 +13,7 @@ import attrs
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from sapwood.events.entries import Entry, Unknown
+from sapwood.events.entries import Entry, KnownEntry, Unknown
 from sapwood.events.errors import Refused, StaleLeaf
 from sapwood.events.ids import EntryId
 from sapwood.store.tree import Tree
@@ -23,7 +23,7 @@ from sapwood.store.tree import Tree
 class Go:
     """Write these entries, in this order."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[KnownEntry, ...]
 
 
 @attrs.frozen
@@ -37,7 +37,7 @@ Decision = Go | AlreadyDone | StaleLeaf | Refused
 
 
 def decide(
-    tree: Tree, entries: Sequence[Entry], expected: EntryId | UnsetType | None, stored: Callable[[int], Entry]
+    tree: Tree, entries: Sequence[KnownEntry], expected: EntryId | UnsetType | None, stored: Callable[[int], Entry]
 ) -> Decision:
     """What to do about an append. `stored(index)` gives an entry of the log."""
     if not entries:
@@ -71,11 +71,11 @@ def _stands(tree: Tree, expected: EntryId | None, leaf: int | None) -> bool:
     return leaf == wanted or (tree.is_ancestor(wanted, leaf) and tree.position(leaf) == tree.position(wanted))
 
 
-def _chained(entries: Sequence[Entry], leaf: EntryId | None) -> tuple[Entry, ...]:
+def _chained(entries: Sequence[KnownEntry], leaf: EntryId | None) -> tuple[KnownEntry, ...]:
     """The first hangs under the leaf, each next one under the one before."""
-    chained: list[Entry] = []
+    chained: list[KnownEntry] = []
     for entry in entries:
-        chained.append(entry if isinstance(entry, Unknown) else msgspec.structs.replace(entry, parent_id=leaf))
+        chained.append(msgspec.structs.replace(entry, parent_id=leaf))
         leaf = entry.id
     return tuple(chained)
 

@@ -56,6 +56,16 @@ async def test_whoever_waits_may_leave_without_taking_the_outcome_along(
     assert await handle.outcome() == Delivered(entry_id=ID)
 
 
+async def test_whoever_must_not_wait_for_it_is_told_at_once() -> None:
+    def guard() -> None:
+        raise BUSY
+
+    handle = Shelf().put(INPUT, guard)
+
+    with pytest.raises(Refused, match="not now"):
+        await handle.outcome()
+
+
 def test_only_accepted_inputs_wait_and_only_those_without_an_outcome_stand_on_the_shelf() -> None:
     shelf = Shelf()
     handle = shelf.put(INPUT)

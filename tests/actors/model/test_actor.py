@@ -123,14 +123,14 @@ async def test_a_stopped_call_comes_back_as_aborted_with_what_came(autojump_cloc
 
 
 async def test_a_call_can_be_stopped_before_it_is_made() -> None:
-    provider = Scripted({"turn": [ScriptedAnswer(text="never"), ScriptedAnswer(text="next")]})
+    provider = Scripted({"turn": [ScriptedAnswer(text="next")]})
     async with model_actor(provider) as (model, _):
         assert await model.ask(StopCall(call_id="c1")) is False
         stopped = await model.ask(ask())
         following = await model.ask(ask(call_id="c2"))
 
-    assert stopped.stop_reason == "aborted"
-    assert following.stop_reason == "stop"
+    assert (stopped.stop_reason, stopped.content) == ("aborted", ())
+    assert (following.stop_reason, len(provider.requests)) == ("stop", 1)
 
 
 async def test_what_goes_out_is_paired_and_each_repair_is_told() -> None:

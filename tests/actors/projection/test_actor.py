@@ -7,13 +7,13 @@ from sapwood.actors.projection.actor import Projection
 from sapwood.actors.projection.fold import Fold
 from sapwood.actors.session_log.view import View
 from sapwood.events.codec import encode_entry
-from sapwood.events.context import Context, ContextUsage
+from sapwood.events.context import Context, Measured
 from sapwood.events.entries import Compaction
 from sapwood.events.ids import EntryId
 from sapwood.events.requests import Measure, Project
 from sapwood.events.runtime import Diagnostic, EntryAppended, Event
 from sapwood.store.memory import MemoryStore
-from tests.build import HEADER, MODEL, TIME, assistant, message_entry, user
+from tests.build import HEADER, TIME, assistant, message_entry, user
 from tests.build import usage as tokens
 
 
@@ -70,15 +70,13 @@ def test_the_hint_to_pull_is_not_answered() -> None:
     assert projection.handle(EntryAppended(entry_id=EntryId("u1"), kind="message")) is None
 
 
-def test_usage_is_of_the_window_and_unknown_after_a_compaction() -> None:
+def test_how_full_it_is_is_an_estimate_after_a_compaction() -> None:
     store = MemoryStore(HEADER)
     store.append([encode_entry(message_entry("a1", assistant("x", usage=tokens(1000))))])
     projection = made(store)
 
-    assert projection.handle(Measure(model=MODEL)) == Reply(ContextUsage(tokens=1000, window=200_000))
+    assert projection.handle(Measure()) == Reply(Measured(tokens=1000, known=True))
 
     store.append([encode_entry(compaction("c1", "a1", "c1"))])
 
-    reply = projection.handle(Measure(model=MODEL))
-    assert isinstance(reply, Reply)
-    assert str(reply.value) == "?/200000"
+    assert projection.handle(Measure()) == Reply(Measured(tokens=1, known=False))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sapwood.actors.projection.tokens import Counted, Measured, believable, context_tokens, heuristic, measure, units
+from sapwood.actors.projection.tokens import Counted, believable, context_tokens, heuristic, measure, units
 from sapwood.events.content import ImageContent, ThinkingContent
-from sapwood.events.context import ContextItem
+from sapwood.events.context import ContextItem, Measured
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import (
     BashExecutionMessage,
@@ -46,6 +46,11 @@ def test_declared_tools_count_as_their_json() -> None:
     assert heuristic(message) == -(-len('[{"name":"a","description":"b","parameters":{}}]') // 4)
 
 
+def test_numbers_count_as_javascript_writes_them() -> None:
+    assert heuristic(assistant(call("x", a=1.0, b=[2.0]))) == heuristic(assistant(call("x", a=1, b=[2])))
+    assert heuristic(assistant(call("x", a=1e21))) == -(-(4 + len('{"a":1e+21}')) // 4)
+
+
 def test_a_text_is_as_long_as_javascript_says() -> None:
     assert [units(words) for words in ("abc", "é", "漢字", "😀", "\ud800")] == [3, 1, 2, 2, 1]
 
@@ -74,31 +79,31 @@ def counted(*messages: Message) -> list[Counted]:
 def test_the_last_reported_usage_is_believed_and_what_follows_is_added() -> None:
     context = counted(user(), assistant("a", usage=usage(100)), user(), assistant("b", usage=usage(200)), user())
 
-    assert measure(context, compaction=None, edits=[]) == Measured(210, known=True)
+    assert measure(context, compaction=None, edits=[]) == Measured(tokens=210, known=True)
 
 
 def test_without_a_reported_usage_the_count_stands() -> None:
-    assert measure(counted(user(), assistant("x")), compaction=None, edits=[]) == Measured(20, known=True)
-    assert measure([], compaction=None, edits=[]) == Measured(0, known=True)
+    assert measure(counted(user(), assistant("x")), compaction=None, edits=[]) == Measured(tokens=20, known=True)
+    assert measure([], compaction=None, edits=[]) == Measured(tokens=0, known=True)
 
 
 def test_a_usage_older_than_the_compaction_is_not_believed_and_nobody_can_know() -> None:
     context = counted(user(), assistant("a", usage=usage(100)), user())
 
-    assert measure(context, compaction=2, edits=[]) == Measured(30, known=False)
-    assert measure(context, compaction=0, edits=[]) == Measured(110, known=True)
+    assert measure(context, compaction=2, edits=[]) == Measured(tokens=30, known=False)
+    assert measure(context, compaction=0, edits=[]) == Measured(tokens=110, known=True)
 
 
 def test_a_usage_that_counted_what_was_edited_since_is_not_believed() -> None:
     context = counted(user(), assistant("a", usage=usage(100)), user())
 
-    assert measure(context, compaction=None, edits=[(0, 3)]) == Measured(30, known=True)
-    assert measure(context, compaction=None, edits=[(1, 3)]) == Measured(30, known=True)
+    assert measure(context, compaction=None, edits=[(0, 3)]) == Measured(tokens=30, known=True)
+    assert measure(context, compaction=None, edits=[(1, 3)]) == Measured(tokens=30, known=True)
 
 
 def test_an_edit_of_what_came_later_or_was_there_before_leaves_the_usage_believed() -> None:
     context = counted(user(), assistant("a", usage=usage(100)), user())
 
-    assert measure(context, compaction=None, edits=[(2, 3)]) == Measured(110, known=True)
+    assert measure(context, compaction=None, edits=[(2, 3)]) == Measured(tokens=110, known=True)
     later = [Counted(one.place + 5, one.item) for one in context]
-    assert measure(later, compaction=None, edits=[(5, 5)]) == Measured(110, known=True)
+    assert measure(later, compaction=None, edits=[(5, 5)]) == Measured(tokens=110, known=True)

@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 from sapwood.actors.kernel import Refuse, Reply
 from sapwood.actors.session_log.actor import SessionLog
 from sapwood.actors.session_log.view import View
-from sapwood.events.entries import Entry
+from sapwood.events.entries import KnownEntry
 from sapwood.events.errors import CannotWrite, StaleLeaf, Unencodable
 from sapwood.events.ids import EntryId
 from sapwood.events.requests import Append, Appended
@@ -41,7 +41,7 @@ class Desk:
         self.told.append((event, len(self.view)))
         return len(self.told)
 
-    def append(self, *entries: Entry, expected_leaf: EntryId | UnsetType = UNSET) -> Reply | Refuse:
+    def append(self, *entries: KnownEntry, expected_leaf: EntryId | UnsetType = UNSET) -> Reply | Refuse:
         return self.log.handle(Append(entries=entries, expected_leaf=expected_leaf))
 
 

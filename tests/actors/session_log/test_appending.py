@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 from sapwood.actors.session_log.appending import AlreadyDone, Decision, Go, decide
 from sapwood.actors.session_log.view import View
 from sapwood.events.codec import encode_entry
-from sapwood.events.entries import Custom, Entry, Label
+from sapwood.events.entries import Custom, Entry, KnownEntry, Label
 from sapwood.events.errors import Refused, StaleLeaf
 from sapwood.events.ids import EntryId
 from sapwood.store.memory import MemoryStore
@@ -23,7 +23,7 @@ def log(*entries: Entry) -> View:
     return View(store)
 
 
-def attempt(view: View, *entries: Entry, expected: EntryId | UnsetType | None = UNSET) -> Decision:
+def attempt(view: View, *entries: KnownEntry, expected: EntryId | UnsetType | None = UNSET) -> Decision:
     return decide(view.tree, entries, expected, view.entry)
 
 
@@ -96,5 +96,5 @@ def test_asking_again_is_already_done_whatever_came_since() -> None:
     [(message_entry("u1", user("other")),), (U1, NEW), (NEW, NEW), ()],
     ids=["taken", "half there", "twice", "none"],
 )
-def test_an_id_that_is_taken_and_an_append_of_nothing_are_refused(entries: tuple[Entry, ...]) -> None:
+def test_an_id_that_is_taken_and_an_append_of_nothing_are_refused(entries: tuple[KnownEntry, ...]) -> None:
     assert isinstance(attempt(log(U1), *entries), Refused)
