@@ -11,7 +11,7 @@ from msgspec import UNSET
 from sapwood.events import requests
 from sapwood.events.asking import Ask
 from sapwood.events.commands import SessionState
-from sapwood.events.context import Context, ContextUsage
+from sapwood.events.context import Context, Measured
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import AssistantMessage
 from sapwood.events.requests import Append, Appended, Generate, Holder, Newcomer
@@ -21,8 +21,8 @@ from tests.events.wire import kinds
 REPLIES: dict[str, Any] = {
     "Append": Appended,
     "Project": Context,
-    "Measure": ContextUsage,
-    "Acquire": type(None),
+    "Measure": Measured,
+    "Acquire": NoneType,
     "Accept": NoneType,
     "Resolve": NoneType,
     "Generate": AssistantMessage,
