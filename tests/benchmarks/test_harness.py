@@ -49,6 +49,17 @@ def test_the_ratio_is_of_the_best_and_the_spread_of_the_pairs(monkeypatch: pytes
     ]
 
 
+def test_a_spoilt_round_is_measured_again_and_a_broken_bound_stays_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    costs = iter([9.0, 1.0, 2.0, 1.0, *[9.0, 1.0] * 3])
+    monkeypatch.setattr(harness, "measure", lambda work: next(costs))
+
+    mended = compare("a / b", lambda: None, lambda: None, bound=3.0, rounds=1)
+    broken = compare("a / b", lambda: None, lambda: None, bound=3.0, rounds=1)
+
+    assert (mended.value, mended.holds) == (2.0, True)
+    assert (broken.value, broken.holds) == (9.0, False)
+
+
 def test_a_bound_that_is_broken_is_told() -> None:
     assert limit("megabytes", 41.0, 40.0).holds is False
     assert str(limit("megabytes", 41.0, 40.0)).endswith("BROKEN")
