@@ -6,11 +6,15 @@ import gc
 import sys
 import time
 from functools import partial
+from typing import TYPE_CHECKING
 
 import pytest
 
 from benchmarks import harness
 from benchmarks.harness import Ratio, command, compare, limit, measure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def test_the_two_run_in_turn_and_once_before_it_counts() -> None:
@@ -51,7 +55,11 @@ def test_the_ratio_is_of_the_best_and_the_spread_of_the_pairs(monkeypatch: pytes
 
 def test_a_spoilt_round_is_measured_again_and_a_broken_bound_stays_broken(monkeypatch: pytest.MonkeyPatch) -> None:
     costs = iter([9.0, 1.0, 2.0, 1.0, *[9.0, 1.0] * 3])
-    monkeypatch.setattr(harness, "measure", lambda work: next(costs))
+
+    def measured(_work: Callable[[], object]) -> float:
+        return next(costs)
+
+    monkeypatch.setattr(harness, "measure", measured)
 
     mended = compare("a / b", lambda: None, lambda: None, bound=3.0, rounds=1)
     broken = compare("a / b", lambda: None, lambda: None, bound=3.0, rounds=1)
