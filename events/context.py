@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Literal
 
+import msgspec
+
 from sapwood.events.base import Number, Wire
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import Message
@@ -37,6 +39,8 @@ class Context(Wire, frozen=True, kw_only=True):
     items: tuple[ContextItem, ...]
     absent: dict[EntryId, Absent]
     """Entries of the path that give no message, and why."""
+    gaps: dict[EntryId, str] = msgspec.field(default_factory=dict[EntryId, str])
+    """Entries of the path above which history is lost, and the parent that each of them names (S7)."""
     thinking_level: str
     """`off` unless the path says otherwise."""
     model: tuple[str, str] | None

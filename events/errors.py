@@ -11,6 +11,8 @@ from __future__ import annotations
 import errno as errno_names
 from typing import Literal
 
+import attrs
+
 RefusalReason = Literal[
     "busy",
     "unknown-entry",
@@ -21,6 +23,21 @@ RefusalReason = Literal[
     "already-compacted",
     "nothing-to-do",
 ]
+
+
+@attrs.frozen(kw_only=True)
+class Owner:
+    """Whoever writes a session, as far as it is known."""
+
+    pid: int
+    host: str | None = None
+    since: str | None = None
+    """ISO 8601, by the owner's clock."""
+
+    def __str__(self) -> str:
+        host = "" if self.host is None else f" on {self.host}"
+        since = "" if self.since is None else f" since {self.since}"
+        return f"process {self.pid}{host}{since}"
 
 
 class SapwoodError(Exception):
@@ -71,13 +88,49 @@ class NewerVersion(StoreError):
 
 
 class CannotWrite(StoreError):
-    """A system call on the session's file failed; nothing of the append is in the file or in memory."""
+    """A system call on the session's file failed; nothing of the append is in memory, nor stays in the file (S8)."""
 
     def __init__(self, path: str, cause: OSError) -> None:
         name = errno_names.errorcode.get(cause.errno or 0, "EIO")
-        super().__init__(f"cannot write {path}: {name} ({cause.strerror or cause}); nothing of this append was kept")
+        super().__init__(f"cannot write {path}: {name} ({cause.strerror or cause}); this append was not acknowledged")
         self.path = path
         self.errno = cause.errno
+
+
+class ReadOnly(StoreError):
+    """The session was opened for reading alone."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"{path} was opened for reading alone: open it without read_only to write")
+        self.path = path
+
+
+class SessionInUse(StoreError):
+    """Somebody else writes this session (S10). Nothing was read or changed; it may be opened for reading."""
+
+    def __init__(self, path: str, owner: Owner | None) -> None:
+        who = "another writer, of whom nothing is known" if owner is None else str(owner)
+        super().__init__(f"{path} is in use by {who}: close it there, or open it with read_only=True")
+        self.path = path
+        self.owner = owner
+
+
+Interference = Literal["deleted", "replaced", "shortened", "changed", "begun"]
+"""What somebody else did to an open file: `changed` bytes that we had read, or `begun` a session in a file that was to be ours."""
+
+
+class StoreConflict(StoreError):
+    """Somebody else did something to the open file that cannot be joined with (S9). Nothing was written."""
+
+    def __init__(self, path: str, what: Interference) -> None:
+        advice = (
+            "restore() puts back what was in it"
+            if what in {"deleted", "replaced"}
+            else "open it again to go on with what is there now"
+        )
+        super().__init__(f"somebody else has {what} {path} while it was open: nothing was written; {advice}")
+        self.path = path
+        self.what: Interference = what
 
 
 class CannotOpen(StoreError):

@@ -37,6 +37,21 @@ class Append(Ask[Appended], frozen=True, kw_only=True):
     entries: tuple[KnownEntry, ...]
     expected_leaf: EntryId | UnsetType | None = UNSET
     """UNSET: wherever the leaf is."""
+    patient: bool = True
+    """Whether it waits for a disk that refuses (S8), unacknowledged. False: it is refused with what the disk says."""
+
+
+class Withdraw(Ask[None], frozen=True, kw_only=True):
+    """An append of this entry that waits for a disk that refuses waits no longer: it is refused with what the disk says (S8).
+
+    Nothing for one that is being written, or that is in the log.
+    """
+
+    entry_id: EntryId
+
+
+class Restore(Ask[str | None], frozen=True, kw_only=True):
+    """Put a file that somebody deleted or replaced back to its path; the new path of what stood there, if something did (S9)."""
 
 
 class Project(Ask[Context], frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from sapwood.events.base import Json, Number, Wire
 from sapwood.events.content import UserBlock
+from sapwood.events.damage import Damage
 from sapwood.events.deltas import Delta, joined
 from sapwood.events.entries import BranchSummary, Compaction, KnownEntry
 from sapwood.events.ids import EntryId, ToolCallId
@@ -225,9 +226,9 @@ class SessionMoved(News, frozen=True, kw_only=True, tag="session_moved"):
 
 
 class DamageFound(News, frozen=True, kw_only=True, tag="damage_found"):
-    """The file has bytes that are no entry (S7); they stay where they are."""
+    """The file is damaged, here and there (S7). It stays as it is; everything else in it is read."""
 
-    records: tuple[Json, ...]
+    records: tuple[Damage, ...]
 
 
 class StoreDegraded(News, frozen=True, kw_only=True, tag="store_degraded"):

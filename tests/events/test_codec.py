@@ -595,7 +595,7 @@ def test_a_header_is_read_as_far_as_it_can_be(more: str, expected: Header) -> No
         (b"", "truncated"),
         (b"\0", "malformed"),
         (b"[" * DEPTH, "Expected `object`"),
-        (b'{"type":"damage_found","records":' + b"[" * DEPTH, "recursion"),
+        (b'{"type":"tool_execution_update","partialResult":' + b"[" * DEPTH, "recursion"),
     ],
 )
 def test_a_line_that_is_no_event_says_where(line: bytes, place: str) -> None:

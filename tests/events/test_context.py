@@ -15,7 +15,7 @@ from tests.strategies import of
 
 
 def test_the_names_on_the_wire_are_fixed() -> None:
-    assert shape(Context) == "leaf items absent thinkingLevel model"
+    assert shape(Context) == "leaf items absent gaps? thinkingLevel model"
     assert shape(ContextItem) == "entryId message tokens unsent?"
     assert shape(ContextUsage) == "tokens window"
     assert get_args(Unsent) == ("aborted", "failed", "result_of_unsent_call", "excluded", "empty")

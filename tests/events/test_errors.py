@@ -18,13 +18,17 @@ from sapwood.events.errors import (
     NewerVersion,
     NotAnEntry,
     NotASession,
+    Owner,
     ProviderError,
+    ReadOnly,
     RefusalReason,
     Refused,
     SapwoodError,
     SessionClosed,
+    SessionInUse,
     StaleLeaf,
     StoreClosed,
+    StoreConflict,
     StoreError,
     Unencodable,
 )
@@ -63,17 +67,51 @@ SAID: list[tuple[SapwoodError, dict[str, object], str]] = [
     (
         CannotWrite("x.jsonl", FULL),
         {"path": "x.jsonl", "errno": errno.ENOSPC},
-        "cannot write x.jsonl: ENOSPC (No space left on device); nothing of this append was kept",
+        "cannot write x.jsonl: ENOSPC (No space left on device); this append was not acknowledged",
     ),
     (
         CannotWrite("x.jsonl", OSError("odd")),
         {"path": "x.jsonl", "errno": None},
-        "cannot write x.jsonl: EIO (odd); nothing of this append was kept",
+        "cannot write x.jsonl: EIO (odd); this append was not acknowledged",
     ),
     (
         CannotOpen("x.jsonl", PermissionError(errno.EACCES, "Permission denied")),
         {"path": "x.jsonl", "errno": errno.EACCES},
         "cannot open x.jsonl: EACCES (Permission denied)",
+    ),
+    (
+        ReadOnly("x.jsonl"),
+        {"path": "x.jsonl"},
+        "x.jsonl was opened for reading alone: open it without read_only to write",
+    ),
+    (
+        SessionInUse("x.jsonl", Owner(pid=7, host="h", since="2026")),
+        {"path": "x.jsonl", "owner": Owner(pid=7, host="h", since="2026")},
+        "x.jsonl is in use by process 7 on h since 2026: close it there, or open it with read_only=True",
+    ),
+    (
+        SessionInUse("x.jsonl", None),
+        {"path": "x.jsonl", "owner": None},
+        (
+            "x.jsonl is in use by another writer, of whom nothing is known: "
+            "close it there, or open it with read_only=True"
+        ),
+    ),
+    (
+        StoreConflict("x.jsonl", "deleted"),
+        {"path": "x.jsonl", "what": "deleted"},
+        (
+            "somebody else has deleted x.jsonl while it was open: nothing was written; "
+            "restore() puts back what was in it"
+        ),
+    ),
+    (
+        StoreConflict("x.jsonl", "shortened"),
+        {"path": "x.jsonl", "what": "shortened"},
+        (
+            "somebody else has shortened x.jsonl while it was open: nothing was written; "
+            "open it again to go on with what is there now"
+        ),
     ),
     (StoreClosed("x.jsonl"), {"path": "x.jsonl"}, "x.jsonl is closed: open it again to read or write"),
     (
@@ -121,6 +159,9 @@ PARENTS = {
     "CannotWrite": StoreError,
     "CannotOpen": StoreError,
     "StoreClosed": StoreError,
+    "ReadOnly": StoreError,
+    "SessionInUse": StoreError,
+    "StoreConflict": StoreError,
     "NotAnEntry": SapwoodError,
     "Unencodable": SapwoodError,
     "ProviderError": SapwoodError,
@@ -179,3 +220,15 @@ def test_the_reasons_of_a_refusal_are_closed() -> None:
         "already-compacted",
         "nothing-to-do",
     }
+
+
+@pytest.mark.parametrize(
+    ("owner", "said"),
+    [
+        (Owner(pid=7), "process 7"),
+        (Owner(pid=7, host="h"), "process 7 on h"),
+        (Owner(pid=7, since="2026"), "process 7 since 2026"),
+    ],
+)
+def test_an_owner_is_told_as_far_as_it_is_known(owner: Owner, said: str) -> None:
+    assert str(owner) == said

@@ -20,6 +20,8 @@ from tests.events.wire import kinds
 
 REPLIES: dict[str, Any] = {
     "Append": Appended,
+    "Withdraw": NoneType,
+    "Restore": str | None,
     "Project": Context,
     "Measure": Measured,
     "Acquire": NoneType,

@@ -11,7 +11,7 @@ from sapwood.events.entries import Label, MessageEntry, SessionInfo
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import AssistantMessage, ToolResultMessage, Usage, UserMessage
 from sapwood.events.models import Model
-from sapwood.events.runtime import AgentEnd, DamageFound, TurnEnd
+from sapwood.events.runtime import AgentEnd, Diagnostic, TurnEnd
 from sapwood.scenario.errors import Misfit
 from sapwood.scenario.language import Place
 from sapwood.scenario.wire import to_entries, to_event, to_model, to_usage
@@ -143,12 +143,12 @@ def test_the_messages_of_an_event_are_filled_in_wherever_they_stand() -> None:
 
 
 def test_only_messages_are_filled_in() -> None:
-    records = [{"role": "user"}]
+    facts = {"role": "user", "messages": [{"role": "user"}]}
 
-    event = to_event({"type": "damage_found", "records": records})
+    event = to_event({"type": "diagnostic", "code": "x", "message": "y", "facts": facts})
 
-    assert isinstance(event, DamageFound)
-    assert list(event.records) == records
+    assert isinstance(event, Diagnostic)
+    assert event.facts == facts
     with pytest.raises(Misfit, match="expected 'array', got 'int'"):
         to_event({"type": "agent_end", "messages": 5, "willRetry": False})
 
