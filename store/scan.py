@@ -1,62 +1,65 @@
-"""From a file's bytes to its header and its index. No I/O.
+"""From a file's bytes to its header, its index and its damage. No I/O.
 
-1. One pass that decodes only what the tree needs; payloads stay in the file (S16).
-2. Lines end at LF alone; a CR before it, blank lines and a byte order mark are passed over.
-3. The first line that is a header is the header, wherever it stands (S7).
-4. A line that is no entry is `Unread`, with its place and the reason; reading goes on behind it.
+1. One pass that decodes only what the tree needs; payloads stay in the file (S16). What is not read so is left to `repair`.
+2. Lines end at LF alone, and a CR before it is part of the end.
+3. The first header is the header, wherever it stands (S7).
+4. Every byte is part of an entry or of the header, ends a line, or lies in a `Damage`; reading goes on behind it. Entries that are whole
+   and stand wrongly are named too, when all lines are read.
+5. What hangs under a lost entry is bridged to that one's parent where its bytes still show it.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable
-from typing import Final, Literal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
 
 import attrs
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from sapwood.events.codec import Envelope, decode_envelope, decode_header
+from sapwood.events.damage import Damage, DamageKind
 from sapwood.events.entries import Header
 from sapwood.events.errors import NotAnEntry
+from sapwood.store.repair import BOM, Flaw, Found, invalid_utf8, pieces_of
 from sapwood.store.tree import Tree
 from sapwood.store.upcast import from_version_1, made_up_ids
 
-BOM: Final = b"\xef\xbb\xbf"
 _CLOSING: Final = ord("}")
 BLOCK: Final = 1 << 20
 """Bytes that are read between two looks at the tree: enough that it does not show, and no more envelopes at a time than that holds."""
 
-Why = Literal["not an entry", "duplicate id", "second header"]
+FEW: Final = 16
+"""Entries whose characters are looked at together: most sixteen have none but ASCII, which is seen at once."""
+
+LOST_RECORDS: Final[frozenset[DamageKind]] = frozenset({"cut_line", "torn_tail", "bad_envelope", "garbage"})
+"""What may have been an entry, and is told with its id if that is still to be read."""
 
 
-@attrs.frozen
-class Unread:
-    """Bytes that are no entry of the tree; they stay where they are."""
-
-    offset: int
-    length: int
-    why: Why
-
-
-@attrs.frozen
+@attrs.define
 class Scanned:
     """What a file holds."""
 
     header: Header
     tree: Tree = attrs.field(factory=Tree)
     offsets: array[int] = attrs.field(factory=lambda: array("Q"))
-    """Where each entry's line begins, in bytes."""
+    """Where each entry begins, in bytes."""
     lengths: array[int] = attrs.field(factory=lambda: array("Q"))
     """Without the line's end."""
-    unread: tuple[Unread, ...] = ()
+    damage: tuple[Damage, ...] = ()
+    """In file order."""
+    lines: int = 0
+    """How many have begun; 0 if not even the header is written."""
 
     def placed(self, lengths: Iterable[int], offset: int) -> None:
-        """More lines, that were written from `offset` on, each with its LF."""
+        """More lines, that were written from `offset` on, each with its LF; the header's before the first, if it was not there."""
+        self.lines = max(self.lines, 1)
         for length in lengths:
             self.offsets.append(offset)
             self.lengths.append(length)
             offset += length + 1
+            self.lines += 1
 
 
 class _Old(msgspec.Struct, frozen=True, gc=False):
@@ -68,59 +71,134 @@ class _Old(msgspec.Struct, frozen=True, gc=False):
     parentId: Raw | UnsetType = UNSET  # noqa: N815 - the wire's spelling
 
 
+@attrs.frozen
+class _Head:
+    """A header, where it stands, and where its line begins and ends."""
+
+    header: Header
+    offset: int
+    length: int
+    start: int
+    end: int
+
+
 _envelopes: Final = msgspec.json.Decoder(Envelope)
 _old: Final = msgspec.json.Decoder(_Old)
 _UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, NotAnEntry)
 
 
 def scan(data: bytes) -> Scanned:
-    """Index a session's bytes. `NotAnEntry` if no line of them is a header."""
-    header, start, end = _find_header(data)
-    scanning = _Scan(header)
-    scanning.run(data, len(BOM) if data.startswith(BOM) else 0, start)
-    scanning.run(data, end + 1, len(data))
-    return scanning.result()
+    """Index a session's bytes. `NotAnEntry` if there is no header in them."""
+    head = _find_header(data)
+    held = Scanned(head.header)
+    scanning = _Scan(held, data)
+    scanning.run(scanning.after_bom(), head.start)
+    scanning.take_header(head)
+    scanning.run(head.end + 1, len(data))
+    scanning.finish(0)
+    return held
 
 
-def _find_header(data: bytes) -> tuple[Header, int, int]:
-    """The header, and where its line begins and ends."""
+def scan_more(held: Scanned, data: bytes, offset: int) -> tuple[Damage, ...]:
+    """Take in what somebody else has written since, from `offset` of the file on: whole lines, and the first begins there.
+
+    Returns what is wrong with it. What stands for all, or for several in a row, stands for those that are read at one time.
+    """
+    scanning = _Scan(held, data)
+    scanning.run(0, len(data))
+    return scanning.finish(offset)
+
+
+def _find_header(data: bytes) -> _Head:
+    first = len(BOM) if data.startswith(BOM) else 0
     at = data.find(b'"session"')
     while at >= 0:
-        start, end = data.rfind(b"\n", 0, at) + 1, _end_of_line(data, at)
-        try:
-            return decode_header(data[start:end].removeprefix(BOM)), start, end
-        except NotAnEntry:
-            at = data.find(b'"session"', end)
+        start, end = max(first, data.rfind(b"\n", 0, at) + 1), _end_of_line(data, at)
+        for offset, length in _headers_in(data[start:end], start):
+            try:
+                return _Head(decode_header(data[offset : offset + length]), offset, length, start, end)
+            except NotAnEntry:
+                continue
+        at = data.find(b'"session"', end)
     raise NotAnEntry("no line of it is a session header", data[:80])
 
 
+def _headers_in(line: bytes, offset: int) -> Iterator[tuple[int, int]]:
+    """Where there may be a header: it is the line, or a record in it."""
+    line = line.removesuffix(b"\r")
+    yield offset, len(line)
+    for piece in pieces_of(line, offset, decode_envelope, lambda _: False, last=False):
+        if isinstance(piece, Found) and piece.envelope.type == "session":
+            yield piece.offset, piece.length
+
+
 class _Scan:
-    def __init__(self, header: Header) -> None:
-        self._held = Scanned(header)
-        self._raising = header.version < 2
-        self._id = made_up_ids(header.id)
+    """One reading of bytes into what is held. Offsets are the bytes' own until it is finished."""
+
+    def __init__(self, held: Scanned, data: bytes) -> None:
+        self.held = held
+        self._data = data
+        self._ascii = data.isascii()
+        self._raising = held.header.version < 2
+        self._id = made_up_ids(held.header.id)
+        self._first = len(held.tree)
         self._envelopes: list[Envelope] = []
         """Read, and not yet in the tree."""
-        self._unread: list[Unread] = []
+        self._odd = 0
+        """How many of them were not a line of their own, or not read the quick way."""
+        self._lines = 0
+        self._header_at: int | None = None
+        self._flaws: list[Flaw] = []
+        """Of lines, in file order."""
+        self._more_flaws: list[Flaw] = []
+        """Of entries."""
+        self._returns = 0
+        """Lines that end with a CR."""
+        self._first_return = 0
 
-    def run(self, data: bytes, at: int, stop: int) -> None:
+    def after_bom(self) -> int:
+        if not self._data.startswith(BOM):
+            return 0
+        self._flaws.append(Flaw("bom", 0, len(BOM)))
+        return len(BOM)
+
+    def take_header(self, head: _Head) -> None:
+        """And what else is on its line."""
+        self._lines += 1
+        self._header_at = head.offset
+        line = self._data[head.start : head.end]
+        length = self._length_of(line, head.start)
+        if length > head.length:  # it stands among others
+            self._take_pieces(line[:length], head.start, last=head.end == len(self._data))
+            self._enter()
+        self._check_characters([(head.offset, head.length)])
+
+    def run(self, at: int, stop: int) -> None:
         """Take in the lines from `at` on that begin before `stop`."""
         while at < stop:
-            at = self._read(data, at, min(stop, at + BLOCK))
+            at = self._read(at, min(stop, at + BLOCK))
             self._enter()
 
-    def result(self) -> Scanned:
-        return attrs.evolve(self._held, unread=tuple(sorted(self._unread, key=lambda one: one.offset)))
+    def finish(self, offset: int) -> tuple[Damage, ...]:
+        """What is damaged in them, `offset` being the bytes' place in the file."""
+        tree, flaws = self.held.tree, self._flaws
+        lost = (one for one in flaws if one.kind in LOST_RECORDS)
+        tree.bridge((one.entry_id, one.parent_id) for one in lost if one.entry_id is not None)
+        flaws = sorted([*flaws, *self._more_flaws, *self._misplaced()], key=lambda one: one.offset)
+        damage = tuple(self._told(flaws, offset))
+        self.held.damage += damage
+        self.held.lines += self._lines
+        if offset:
+            offsets = self.held.offsets
+            offsets[self._first :] = array("Q", (one + offset for one in offsets[self._first :]))
+        return damage
 
-    def _read(self, data: bytes, at: int, stop: int) -> int:
+    def _read(self, at: int, stop: int) -> int:
         """The lines that begin before `stop`; where the next one begins."""
         read = self._reader_of_version_1() if self._raising else _envelopes.decode
-        find, add, offset, length = (
-            data.find,
-            self._envelopes.append,
-            self._held.offsets.append,
-            self._held.lengths.append,
-        )
+        data = self._data
+        find, add = data.find, self._envelopes.append
+        offset, length = self.held.offsets.append, self.held.lengths.append
         while at < stop:
             end = find(b"\n", at)
             if end < 0:
@@ -132,26 +210,40 @@ class _Scan:
                 self._take_odd(line, at)
             else:
                 if envelope.type == "session":
-                    self._pass_over(line, at, "second header")
+                    self._lines += 1
+                    self._take(envelope, at, self._length_of(line, at))
                 else:
                     add(envelope)
                     offset(at)
-                    length(end - at if line[-1] == _CLOSING else _length(line))
+                    length(end - at if line[-1] == _CLOSING else self._length_of(line, at))
             at = end + 1
         return at
 
     def _enter(self) -> None:
         """Into the tree with what was read."""
-        held = self._held
+        held = self.held
         first = len(held.tree)
+        self._lines += len(self._envelopes) - self._odd
         for nth in reversed(held.tree.extend(self._envelopes)):
-            place = first + nth
-            self._unread.append(Unread(held.offsets.pop(place), held.lengths.pop(place), "duplicate id"))
+            place, envelope = first + nth, self._envelopes[nth]
+            offset, length = held.offsets.pop(place), held.lengths.pop(place)
+            self._more_flaws.append(Flaw("duplicate_id", offset, length, envelope.id, envelope.parentId))
         self._envelopes.clear()
+        self._odd = 0
+        spans = () if self._ascii else [*zip(held.offsets[first:], held.lengths[first:], strict=True)]
+        for nth in range(0, len(spans), FEW):
+            self._check_characters(spans[nth : nth + FEW])
+
+    def _check_characters(self, spans: Sequence[tuple[int, int]]) -> None:
+        """Of some entries in a row: the quick way does not look at texts that it passes over."""
+        text = self._data[spans[0][0] : sum(spans[-1])]
+        if not text.isascii() and invalid_utf8(text, 0):
+            flaws = (invalid_utf8(self._data[at : at + length], at) for at, length in spans)
+            self._more_flaws += [one for one in flaws if one]
 
     def _reader_of_version_1(self) -> Callable[[bytes], Envelope]:
         """What gives a line the ids of its place. A closure: it is called for every line."""
-        decode, envelopes, id_at, first = _old.decode, self._envelopes, self._id, len(self._held.tree)
+        decode, envelopes, id_at, first = _old.decode, self._envelopes, self._id, len(self.held.tree)
         before = id_at(first - 1) if first else None
 
         def read(line: bytes) -> Envelope:
@@ -164,33 +256,91 @@ class _Scan:
         return read
 
     def _take_odd(self, line: bytes, at: int) -> None:
-        """Take in a line that the quick way does not read: whoever knows of odd payloads may (S1)."""
+        """Take in a line that the quick way does not read: whoever knows of odd payloads may (S1), or some of it can be repaired."""
+        self._lines += 1
+        end = at + len(line)
+        if not line.strip():
+            self._take_blank(at, min(end + 1, len(self._data)))
+            return
+        length = self._length_of(line, at)
         try:
-            envelope = self._raised(line) if self._raising else decode_envelope(line)
+            envelope = self._read_odd(line)
         except NotAnEntry:
-            if line.strip():
-                self._pass_over(line, at, "not an entry")
-            return
-        if envelope.type == "session":
-            self._pass_over(line, at, "second header")
-            return
-        self._envelopes.append(envelope)
-        self._held.offsets.append(at)
-        self._held.lengths.append(_length(line))
+            self._take_pieces(line[:length], at, last=end == len(self._data))
+        else:
+            self._take(envelope, at, length)
 
-    def _pass_over(self, line: bytes, at: int, why: Why) -> None:
-        self._unread.append(Unread(at, _length(line), why))
+    def _take_blank(self, at: int, end: int) -> None:
+        count = 1
+        if self._flaws and self._flaws[-1].kind == "blank_line" and self._flaws[-1].end == at:
+            before = self._flaws.pop()
+            at, count = before.offset, before.count + 1
+        self._flaws.append(Flaw("blank_line", at, end - at, count=count))
+
+    def _take_pieces(self, line: bytes, at: int, *, last: bool) -> None:
+        if not self._raising:
+            self._enter()  # so that the tree knows what came before
+        for piece in pieces_of(line, at, self._read_odd, self.held.tree.__contains__, last=last):
+            if isinstance(piece, Found):
+                self._take(piece.envelope, piece.offset, piece.length)
+            else:  # version 1 had no ids: those that are shown are others'
+                self._flaws.append(attrs.evolve(piece, entry_id=None, parent_id=None) if self._raising else piece)
+
+    def _take(self, envelope: Envelope, at: int, length: int) -> None:
+        if envelope.type != "session":
+            self._envelopes.append(envelope)
+            self._odd += 1
+            self.held.offsets.append(at)
+            self.held.lengths.append(length)
+        elif at != self._header_at:
+            self._flaws.append(Flaw("second_header", at, length))
+
+    def _read_odd(self, record: bytes) -> Envelope:
+        return self._raised(record) if self._raising else decode_envelope(record)
 
     def _raised(self, line: bytes) -> Envelope:
         """The envelope that a version 1 line has once it is raised. `NotAnEntry` if it has none even then."""
-        place = len(self._held.tree) + len(self._envelopes)
+        place = len(self.held.tree) + len(self._envelopes)
         parent_id = self._id(place - 1) if place else None
         return decode_envelope(from_version_1(line, self._id(place), parent_id, lambda _: None))
 
+    def _length_of(self, line: bytes, at: int) -> int:
+        """Without the CR that some editors write before the LF."""
+        length = len(line) - line.endswith(b"\r")
+        if length < len(line):
+            self._first_return = self._first_return if self._returns else at + length
+            self._returns += 1
+        return length
 
-def _length(line: bytes) -> int:
-    """Without the CR that some editors write before the LF."""
-    return len(line) - line.endswith(b"\r")
+    def _misplaced(self) -> Iterator[Flaw]:
+        """What stands wrongly in the tree, as far as it is new; and the CRs."""
+        tree, offsets = self.held.tree, self.held.offsets
+        for place, how, parent_id in tree.misplaced():
+            if place >= self._first:
+                yield Flaw(how, offsets[place], 0, tree.id(place), parent_id)
+        roots = tree.roots()
+        if len(roots) > 1 and roots[1] >= self._first:
+            yield Flaw("several_roots", offsets[roots[1]], 0, tree.id(roots[1]), count=len(roots))
+        if self._returns:
+            yield Flaw("crlf", self._first_return, 0, count=self._returns)
+
+    def _told(self, flaws: Iterable[Flaw], offset: int) -> Iterator[Damage]:
+        """In file order, with the numbers of the lines."""
+        line, at = self.held.lines + 1, 0
+        for one in flaws:
+            line += self._data.count(b"\n", at, one.offset)
+            at = one.offset
+            lost_id = one.entry_id if one.kind in LOST_RECORDS else None
+            yield Damage(
+                kind=one.kind,
+                line=line,
+                offset=offset + at,
+                length=one.length,
+                entry_id=one.entry_id,
+                parent_id=one.parent_id,
+                bridged=lost_id is not None and self.held.tree.is_bridged(lost_id, one.parent_id),
+                count=one.count,
+            )
 
 
 def _end_of_line(data: bytes, at: int) -> int:

@@ -6,18 +6,21 @@
    at the top of a tree of its own. So every walk ends, and every entry is below one of `children(None)`.
 4. A parent that comes later in the log adopts its detached children when it comes, unless that closes a circle. How a log is cut into
    calls of `extend` makes no difference.
-5. Columns, not an object an entry: what opening does not need (children, kinds by place) is made when it is first asked for.
+5. Where an entry is lost and its parent is known, `bridge` lets its detached children hang under that one, through several lost ones in a
+   row too. What entries say comes first: a bridge goes when the lost one comes, and closes no circle. When it is built makes no difference.
+6. Columns, not an object an entry: what opening does not need (children, kinds by place) is made when it is first asked for.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Container, Iterable, Iterator, Sequence
-from typing import Final
+from typing import Final, Literal, NamedTuple
 
 from sapwood.events.codec import Envelope
 from sapwood.events.entries import BOOKKEEPING
 from sapwood.events.ids import EntryId
+from sapwood.store.any_of import AnyOf
 
 _ROOT: Final = -1
 """In the column of parents: it has none."""
@@ -25,6 +28,14 @@ _DETACHED: Final = -2
 """In the column of parents: it names one that is not followed."""
 _NONE: Final = -1
 """In the columns of children: no such child."""
+
+
+class Misplaced(NamedTuple):
+    """An entry that does not hang under one that came before it, and the parent that it names."""
+
+    place: int
+    how: Literal["self_parent", "cycle", "missing_parent", "later_parent"]
+    parent_id: str
 
 
 class Tree(Container[str]):
@@ -40,7 +51,19 @@ class Tree(Container[str]):
         self._tops: dict[int, None] = {}
         """Roots and detached entries, in file order."""
         self._awaited: dict[str, list[int]] = {}
-        """Detached entries by the parent that they wait for."""
+        """Detached entries, and those that hang by a bridge, by the missing parent that they name."""
+        self._named: dict[int, str] = {}
+        """The parents of those that could not be hung under them when they came, in file order."""
+        self._lost: dict[str, str | None] = {}
+        """The parents of lost entries."""
+        self._ends: dict[str, str | None] = {}
+        """The first parents above them that are not lost, as far as they were asked for."""
+        self._bridged: list[int] = []
+        """Entries that hang by a bridge."""
+        self._sought: set[str] = set()
+        """Lost entries, and where bridges would end, if it were there: with one of them all bridges are built anew."""
+        self._stale = False
+        """Whether there are children without bridges that may be due one."""
         self._forward = False
         """Whether any parent stands later in the log than its child."""
         self._top: array[int] = array("i")
@@ -50,8 +73,8 @@ class Tree(Container[str]):
         self._next: array[int] = array("i")
         self._places: dict[int, array[int]] = {}
         self._sorted = 0
-        self.ids: Container[str] = _Named(self._index, self._awaited)
-        """Every id that a new entry must not have: those in the log, and those that its entries name as missing parents."""
+        self.ids: Container[str] = AnyOf(self._index, self._awaited, self._lost)
+        """Every id that a new entry must not have: those in the log, those that its entries name as missing parents, and lost ones."""
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -104,10 +127,8 @@ class Tree(Container[str]):
     def is_ancestor(self, above: int, below: int) -> bool:
         """Whether `above` lies on the path to `below`. An entry lies on its own path."""
         for at in self.upwards(below):
-            if at == above:
-                return True
-            if at < above and not self._forward:
-                return False
+            if at == above or (at < above and not self._forward):
+                return at == above
         return False
 
     def common_ancestor(self, one: int | None, other: int | None) -> int | None:
@@ -162,7 +183,7 @@ class Tree(Container[str]):
         refused: list[int] = []
         index, codes, awaited = self._index, self._codes, self._awaited
         add_id, add_kind, add_parent = self._ids.append, self._kind.append, self._parent.append
-        place = len(self._ids)
+        first = place = len(self._ids)
         for nth, envelope in enumerate(envelopes):
             entry_id, kind, named = envelope.id, envelope.type, envelope.parentId
             if index.setdefault(entry_id, place) != place:
@@ -181,12 +202,57 @@ class Tree(Container[str]):
                 else:
                     add_parent(_DETACHED)
                     self._tops[place] = None
+                    self._named[place] = named
+                    self._stale = True
                     if named != entry_id:
                         awaited.setdefault(named, []).append(place)
             if awaited and entry_id in awaited:
+                self._unbridge()
                 self._adopt(place, awaited.pop(entry_id))
             place += 1
+        if self._lost and (self._stale or not self._sought.isdisjoint(self._ids[first:])):
+            self._bridge_anew()
         return refused
+
+    def bridge(self, lost: Iterable[tuple[str, str | None]]) -> None:
+        """Know of lost entries and their parents, for the children that are here and those to come.
+
+        Of two words on one id the first counts. An id that is in the log, now or later, is not lost.
+        """
+        known = len(self._lost)
+        for lost_id, parent_id in lost:
+            self._lost.setdefault(lost_id, parent_id)
+        if len(self._lost) > known:
+            self._bridge_anew()
+
+    def is_bridged(self, lost_id: str, parent_id: str | None) -> bool:
+        """Whether what names this lost entry hangs under that parent, or the one that it is bridged to itself."""
+        known = lost_id in self._lost and self._lost[lost_id] == parent_id
+        end = self._beyond(lost_id)
+        return known and (end is None or end in self._index)
+
+    def misplaced(self) -> Iterator[Misplaced]:
+        """In file order. What hangs by a bridge is not among them: that it is so is told of the lost one."""
+        bridged = set(self._bridged)
+        for place, named in self._named.items():
+            if place in bridged:
+                continue
+            if self._parent[place] != _DETACHED:
+                yield Misplaced(place, "later_parent", named)
+            elif named == self._ids[place]:
+                yield Misplaced(place, "self_parent", named)
+            elif self._beyond(named) in self._index:
+                yield Misplaced(place, "cycle", named)
+            else:
+                yield Misplaced(place, "missing_parent", named)
+
+    def lost_above(self, place: int) -> str | None:
+        """The parent that an entry names and does not hang under, since it is lost, missing or would close a circle: a gap (S7)."""
+        return self._named.get(place) if self.detached(place) or place in self._bridged else None
+
+    def roots(self) -> Sequence[int]:
+        """Entries that name no parent, or whose lost parent named none. In file order."""
+        return tuple(top for top in self._tops if self._parent[top] == _ROOT)
 
     def _new_kind(self, kind: str) -> int:
         code = self._codes[kind] = len(self._kinds)
@@ -196,14 +262,57 @@ class Tree(Container[str]):
     def _adopt(self, place: int, waiting: list[int]) -> None:
         top = self._top_of(place)
         for child in waiting:
-            if child == top:
-                continue  # `place` hangs under it: a circle
-            self._parent[child] = place
-            self._top[child] = top
-            self._forward = True
-            del self._tops[child]
-            if child < len(self._next):
-                self._first, self._last, self._next = array("i"), array("i"), array("i")
+            if child != top:  # else `place` hangs under it: a circle
+                self._hang(child, place, top)
+
+    def _hang(self, child: int, parent: int, top: int) -> None:
+        self._parent[child] = parent
+        self._top[child] = top
+        self._forward |= parent > child
+        del self._tops[child]
+        self._forget_children()
+
+    def _bridge_anew(self) -> None:
+        self._unbridge()
+        for lost_id in self._lost.keys() & self._index.keys():
+            del self._lost[lost_id]
+        self._sought = set(self._lost)
+        self._ends.clear()
+        for place in sorted(place for lost_id in self._lost for place in self._awaited.get(lost_id, ())):
+            end = self._beyond(self._named[place])
+            parent = _ROOT if end is None else self._index.get(EntryId(end), _DETACHED)
+            if end is not None and parent == _DETACHED:
+                self._sought.add(end)
+            elif parent == _ROOT:
+                self._parent[place] = _ROOT
+                self._bridged.append(place)
+            elif (top := self._top_of(parent)) != place:
+                self._hang(place, parent, top)
+                self._bridged.append(place)
+        self._stale = False
+
+    def _unbridge(self) -> None:
+        if self._bridged:
+            for place in self._bridged:
+                self._parent[place] = _DETACHED
+            self._tops = dict.fromkeys(sorted({*self._tops, *self._bridged}))
+            self._bridged.clear()
+            self._top = array("i")
+            self._forget_children()
+            self._stale = True
+
+    def _beyond(self, name: str) -> str | None:
+        """The first parent that is not lost, from `name` on; a lost one if they go round in a circle."""
+        ends = self._ends
+        walked: list[str] = []
+        at: str | None = name
+        while at is not None and at in self._lost and at not in ends:
+            ends[at] = at
+            walked.append(at)
+            at = self._lost[at]
+        end = None if at is None else ends.get(at, at)
+        ends.update(dict.fromkeys(walked, end))
+        return end
 
     def _top_of(self, place: int) -> int:
         top = self._top
@@ -214,6 +323,9 @@ class Tree(Container[str]):
             top[place] = top[top[place]]
             place = top[place]
         return place
+
+    def _forget_children(self) -> None:
+        self._first, self._last, self._next = array("i"), array("i"), array("i")
 
     def _link_children(self) -> None:
         known = len(self._next)
@@ -231,14 +343,3 @@ class Tree(Container[str]):
             else:
                 self._next[self._last[parent]] = place
             self._last[parent] = place
-
-
-class _Named:
-    """Two dicts seen as one container."""
-
-    def __init__(self, held: Container[str], awaited: Container[str]) -> None:
-        self._held = held
-        self._awaited = awaited
-
-    def __contains__(self, entry_id: object) -> bool:
-        return isinstance(entry_id, str) and (entry_id in self._held or entry_id in self._awaited)

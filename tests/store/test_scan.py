@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Final
 
+import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
+from sapwood.events.codec import decode_envelope
+from sapwood.events.damage import Damage
 from sapwood.events.errors import NotAnEntry
 from sapwood.store import scan as scanning
-from sapwood.store.scan import BOM, Scanned, Unread, scan
+from sapwood.store.repair import BOM
+from sapwood.store.scan import Scanned, scan, scan_more
 from sapwood.store.upcast import made_up_ids
 from tests.build import HEADER
+from tests.store.damaging import assert_all_is_named, named
+from tests.store.damaging import entries as lines
 from tests.store.stores import HEAD, file_of, header_of, line
 
 A, B, C = line("a"), line("b", "a"), line("c", "b")
@@ -26,12 +29,8 @@ def ids(scanned: Scanned) -> list[str]:
     return [scanned.tree.id(index) for index in range(len(scanned.tree))]
 
 
-def lines(data: bytes, scanned: Scanned) -> list[bytes]:
-    return [data[at : at + length] for at, length in zip(scanned.offsets, scanned.lengths, strict=True)]
-
-
-def passed_over(data: bytes, scanned: Scanned) -> list[tuple[bytes, str]]:
-    return [(data[one.offset : one.offset + one.length], one.why) for one in scanned.unread]
+def told(data: bytes, scanned: Scanned) -> list[tuple[bytes, str]]:
+    return [(data[one.offset : one.offset + one.length], one.kind) for one in scanned.damage]
 
 
 def test_entries_are_found_with_their_places() -> None:
@@ -42,7 +41,7 @@ def test_entries_are_found_with_their_places() -> None:
     assert ids(scanned) == ["a", "b", "c"]
     assert lines(data, scanned) == [A, B, C]
     assert scanned.tree.path(2) == [0, 1, 2]
-    assert scanned.unread == ()
+    assert scanned.damage == ()
 
 
 def test_lines_that_are_written_later_are_placed_behind() -> None:
@@ -77,13 +76,23 @@ def test_bytes_without_a_header_are_no_session(data: bytes) -> None:
         scan(data)
 
 
-@pytest.mark.parametrize("before", [b"", b"\n", b" \r\n\t\n", BOM])
-def test_blanks_and_a_byte_order_mark_before_the_header_are_passed_over(before: bytes) -> None:
+@pytest.mark.parametrize(
+    ("before", "kinds"),
+    [
+        (b"", []),
+        (b"\n", ["blank_line"]),
+        (b" \r\n\t\n", ["blank_line"]),
+        (BOM, ["bom"]),
+        (BOM + b"\n", ["bom", "blank_line"]),
+    ],
+)
+def test_blanks_and_a_byte_order_mark_before_the_header_are_named(before: bytes, kinds: list[str]) -> None:
     data = before + file_of(A, B)
+    scanned = scan(data)
 
-    assert ids(scan(data)) == ["a", "b"]
-    assert lines(data, scan(data)) == [A, B]
-    assert scan(data).unread == ()
+    assert lines(data, scanned) == [A, B]
+    assert [kind for kind, *_ in named(scanned)] == kinds
+    assert sum(one.length for one in scanned.damage) == len(before)
 
 
 def test_the_header_is_the_first_line_that_is_one_and_nothing_before_it_is_lost() -> None:
@@ -92,16 +101,17 @@ def test_the_header_is_the_first_line_that_is_one_and_nothing_before_it_is_lost(
 
     assert scanned.header == HEADER
     assert lines(data, scanned) == [A, B, C]
-    assert passed_over(data, scanned) == [
-        (b"rubbish", "not an entry"),
-        (b'{"type":"session","id":7}', "not an entry"),
-        (header_of(3, "s2"), "second header"),
+    assert told(data, scanned) == [
+        (b"rubbish", "garbage"),
+        (b'{"type":"session","id":7}', "bad_envelope"),
+        (header_of(3, "s2"), "second_header"),
     ]
 
 
 def test_a_header_alone_is_a_session() -> None:
-    for data in (HEAD, HEAD.strip(), HEAD.strip() + b"\r\n"):
-        assert (scan(data).header, len(scan(data).tree), scan(data).unread) == (HEADER, 0, ())
+    for data, kinds in ((HEAD, []), (HEAD.strip(), []), (HEAD.strip() + b"\r\n", ["crlf"])):
+        scanned = scan(data)
+        assert (scanned.header, len(scanned.tree), [one.kind for one in scanned.damage]) == (HEADER, 0, kinds)
 
 
 def test_carriage_returns_end_lines_and_are_not_part_of_them() -> None:
@@ -109,7 +119,20 @@ def test_carriage_returns_end_lines_and_are_not_part_of_them() -> None:
     scanned = scan(data)
 
     assert lines(data, scanned) == [A, B, C]
-    assert scanned.unread == ()
+    assert scanned.damage == (
+        Damage(kind="crlf", line=1, offset=len(HEAD) - 1, length=0, count=4),
+        Damage(kind="blank_line", line=4, offset=len(file_of(A, B)) + 3, length=2),
+    )
+
+
+def test_blank_lines_in_a_row_are_named_once() -> None:
+    data = file_of(A, b"", b" ", b"\t\r", B, b"") + b"  "
+    scanned = scan(data)
+
+    assert [(one.kind, one.line, one.length, one.count) for one in scanned.damage] == [
+        ("blank_line", 3, 6, 3),
+        ("blank_line", 7, 3, 2),
+    ]
 
 
 def test_spaces_round_a_line_are_part_of_it() -> None:
@@ -126,41 +149,40 @@ def test_only_a_line_feed_ends_a_line(separator: str) -> None:
     assert lines(data, scan(data)) == [A, odd]
 
 
-UNREADABLE: Final = [
-    b"rubbish",
-    b'{"type":"custom","id":"b","parentId":"a"',
-    b'{"type":"custom","id":7}',
-    b'{"type":"custom"}',
-    b'{"type":5,"id":"b"}',
-    b'{"id":"b"}',
-    b'{"type":"custom","id":null}',
-    b'{"type":"custom","id":"b","parentId":5}',
-    b"5",
-    b"null",
-    b"true",
-    b'"custom"',
-    b"[1,2]",
-    b"{}",
-    b"\0\0\0\0",
-    b"\0\0" + B,
-    B + B,
-    BOM + B,
-    PNG[:4],
-    b'{"type":"x","id":"b","deep":' + b"[" * 100_000 + b"]" * 99_999 + b"}",
-    b'{"type":"x","id":"\xff"}',
-]
+UNREADABLE: Final[dict[bytes, str]] = {
+    b"rubbish": "garbage",
+    b'{"type":"custom","id":"b","parentId":"a"': "cut_line",
+    b'{"type":"custom","id":7}': "bad_envelope",
+    b'{"type":"custom"}': "bad_envelope",
+    b'{"type":5,"id":"b"}': "bad_envelope",
+    b'{"id":"b"}': "bad_envelope",
+    b'{"type":"custom","id":null}': "bad_envelope",
+    b'{"type":"custom","id":"b","parentId":5}': "bad_envelope",
+    b"5": "not_an_object",
+    b"null": "not_an_object",
+    b"true": "not_an_object",
+    b'"custom"': "not_an_object",
+    b"[1,2]": "not_an_object",
+    b"{}": "bad_envelope",
+    b"\0\0\0\0": "nul_run",
+    A: "duplicate_id",
+    PNG[:4]: "garbage",
+    b'{"type":"x","id":"b","deep":' + b"[" * 100_000 + b"]" * 99_999 + b"}": "cut_line",
+    b'{"type":"x","id":"\xff"}': "bad_envelope",
+}
 
 
 @pytest.mark.parametrize("bad", UNREADABLE, ids=lambda bad: bad[:20])
-@pytest.mark.parametrize("where", [0, 1, 2])
+@pytest.mark.parametrize("where", [1, 2])
 def test_a_line_that_is_no_entry_is_named_and_reading_goes_on(bad: bytes, where: int) -> None:
-    around = [A, C]
+    around = [A, B, C]
     around.insert(where, bad)
     data = file_of(*around)
     scanned = scan(data)
 
-    assert lines(data, scanned) == [A, C]
-    assert passed_over(data, scanned) == [(bad, "not an entry")]
+    assert lines(data, scanned) == [A, B, C]
+    assert told(data, scanned) == [(bad, UNREADABLE[bad])]
+    assert [one.line for one in scanned.damage] == [where + 2]
 
 
 @pytest.mark.parametrize("cut", range(1, len(B)))
@@ -168,7 +190,7 @@ def test_a_torn_tail_is_named(cut: int) -> None:
     data = file_of(A) + B[:cut]
 
     assert lines(data, scan(data)) == [A]
-    assert scan(data).unread == (Unread(len(file_of(A)), cut, "not an entry"),)
+    assert named(scan(data)) == [("torn_tail", len(file_of(A)), cut)]
 
 
 def test_a_tail_that_lacks_its_line_feed_alone_is_an_entry() -> None:
@@ -183,15 +205,15 @@ def test_of_two_entries_with_one_id_the_first_wins_and_the_other_is_named() -> N
     scanned = scan(data)
 
     assert lines(data, scanned) == [A, B, C]
-    assert passed_over(data, scanned) == [(second, "duplicate id"), (third, "duplicate id")]
+    assert told(data, scanned) == [(second, "duplicate_id"), (third, "duplicate_id")]
+    assert [(one.entry_id, one.parent_id) for one in scanned.damage] == [("a", "b"), ("a", None)]
 
 
-def test_what_is_passed_over_is_told_in_the_order_of_the_file() -> None:
+def test_what_is_damaged_is_told_in_the_order_of_the_file() -> None:
     data = file_of(A, A, b"rubbish", A, header_of(3), b"more")
+    kinds = ["duplicate_id", "garbage", "duplicate_id", "second_header", "garbage"]
 
-    assert [one.why for one in scan(data).unread] == [
-        *("duplicate id", "not an entry", "duplicate id", "second header", "not an entry")
-    ]
+    assert [(one.kind, one.line) for one in scan(data).damage] == [*zip(kinds, range(3, 8), strict=True)]
 
 
 @pytest.mark.parametrize(
@@ -230,15 +252,15 @@ def test_a_deep_line_is_read_however_deep_the_caller_stands(depth: int, version:
     near, far = scan(data), at_depth(700, lambda: scan(data))
 
     assert lines(data, near) == lines(data, far) == [A, deep, C]
-    assert (ids(near), near.unread) == (ids(far), far.unread)
-    assert near.unread == ()
+    assert (ids(near), near.damage) == (ids(far), far.damage)
+    assert near.damage == ()
 
 
 def test_a_second_header_with_an_odd_payload_is_one_too() -> None:
     data = file_of(A, b'{"type":"session","id":"s2","cwd":"\\ud800"}', B)
 
     assert lines(data, scan(data)) == [A, B]
-    assert [one.why for one in scan(data).unread] == ["second header"]
+    assert [one.kind for one in scan(data).damage] == ["second_header"]
 
 
 def test_a_line_of_ten_megabytes_is_a_line() -> None:
@@ -270,9 +292,16 @@ def test_damage_in_a_version_1_file_takes_no_place() -> None:
 
     assert lines(data, scan(data)) == OLD
     assert ids(scan(data)) == ids(scan(old_file(*OLD)))
-    assert [one.why for one in scan(data).unread] == [
-        *("not an entry", "not an entry", "not an entry", "second header", "not an entry", "not an entry")
+    assert [one.kind for one in scan(data).damage] == [
+        *("garbage", "blank_line", "bad_envelope", "not_an_object", "second_header", "bad_envelope", "cut_line")
     ]
+
+
+def test_ids_that_a_lost_line_of_version_1_shows_are_none_of_its() -> None:
+    held = scan(old_file(OLD[0], b'{"type":"message","id":"b","parentId":"a"', OLD[1]))
+
+    assert [(one.kind, one.entry_id, one.bridged) for one in held.damage] == [("cut_line", None, False)]
+    assert "b" not in held.tree.ids
 
 
 def test_two_identical_lines_of_version_1_are_two_entries() -> None:
@@ -314,13 +343,13 @@ def test_a_version_1_line_that_will_have_no_envelope_is_no_entry(odd: bytes) -> 
     data = old_file(OLD[0], odd, OLD[1])
 
     assert lines(data, scan(data)) == OLD[:2]
-    assert passed_over(data, scan(data)) == [(odd, "not an entry")]
+    assert [text for text, _ in told(data, scan(data))] == [odd]
 
 
 def test_a_second_header_of_version_1_may_have_ids_of_its_own() -> None:
     data = old_file(OLD[0], b'{"type":"session","id":"x","parentId":null}', b'{"type":"session"}', OLD[1])
 
-    assert [one.why for one in scan(data).unread] == ["second header", "second header"]
+    assert [one.kind for one in scan(data).damage] == ["second_header", "second_header"]
     assert lines(data, scan(data)) == OLD[:2]
 
 
@@ -331,43 +360,29 @@ def test_later_versions_have_ids_of_their_own(version: int) -> None:
     assert (scanned.header.version, ids(scanned)) == (version, ["a", "b"])
 
 
-PIECES: Final = st.one_of(
-    st.sampled_from([A, B, C, line("a", "c"), HEAD.strip(), header_of(1), *UNREADABLE[:16], b"", b"\r", b"  "]),
-    st.binary(max_size=30),
-)
+def shape(scanned: Scanned) -> list[tuple[str, int | None, bool]]:
+    tree = scanned.tree
+    return [(tree.id(place), tree.parent(place), tree.detached(place)) for place in range(len(tree))]
 
 
-@pytest.mark.slow
-@given(
-    pieces=st.lists(PIECES, max_size=8), ends=st.sampled_from([b"\n", b"\r\n"]), version=st.sampled_from([None, 2, 3])
-)
-def test_every_byte_is_part_of_an_entry_or_named_or_blank(
-    pieces: list[bytes], ends: bytes, version: int | None
-) -> None:
-    data = header_of(version) + ends + ends.join(pieces)
-    scanned = scan(data)
-    taken = [*zip(scanned.offsets, scanned.lengths, strict=True), *((one.offset, one.length) for one in scanned.unread)]
-    rest = bytearray(data)
-    rest[: len(header_of(version))] = b" " * len(header_of(version))
-    for at, length in taken:
-        assert length > 0
-        assert b"\n" not in data[at : at + length]
-        rest[at : at + length] = b"\x01" * length
-    assert rest.replace(b"\x01", b"").strip() == b""
-    assert len(scanned.offsets) == len(scanned.tree)
-    assert list(scanned.offsets) == sorted(scanned.offsets)
-    assert rest.count(b"\x01") == sum(length for _, length in taken)
-
-
-@pytest.mark.slow
-@given(
-    st.lists(
-        st.binary(max_size=20) | st.sampled_from([b'"session"', b"{", b"}", b":", b",", b'"type"', b"\n"]), max_size=12
+def mixed(version: int | None) -> bytes:
+    """A file of whatever may be in one."""
+    many = [line(f"{number}", f"{number - 1}") for number in range(9)]
+    odd = (
+        b"rubbish",
+        b"",
+        line("0"),
+        b"",
+        b"\r",
+        many[2][:80],
+        C,
+        b"\0" + many[3] + many[4] + b"\0",
+        b'{"type":"x","id":"\xff","t":1}',
     )
-)
-def test_whatever_the_bytes_there_is_a_session_or_none(pieces: list[bytes]) -> None:
-    with suppress(NotAnEntry):
-        scan(b"".join(pieces))
+    data = file_of(
+        A, *many[:2], B, A, *OLD, *odd, line("x", "8", text="?").replace(b"?", b"\xff"), head=header_of(version) + b"\n"
+    )
+    return data + file_of(*many[5:], head=b"") + b'{"type":"x","id":5}\r\n' + B[:9]
 
 
 @pytest.mark.parametrize("version", [None, 3])
@@ -375,17 +390,80 @@ def test_whatever_the_bytes_there_is_a_session_or_none(pieces: list[bytes]) -> N
 def test_how_many_bytes_are_read_at_a_time_makes_no_difference(
     block: int, version: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    many = [line(f"{number}", f"{number - 1}") for number in range(9)]
-    data = file_of(A, *many[:3], B, A, *OLD, b"rubbish", line("0"), C, *many[2:], head=header_of(version) + b"\n")
-    data += b'{"type":"x","id":5}\r\n' + B[:9]
+    data = mixed(version)
     whole = scan(data)
     monkeypatch.setattr(scanning, "BLOCK", block)
     pieces = scan(data)
 
-    assert (ids(pieces), lines(data, pieces), pieces.unread) == (ids(whole), lines(data, whole), whole.unread)
-    assert [pieces.tree.parent(index) for index in range(len(pieces.tree))] == [
-        whole.tree.parent(index) for index in range(len(whole.tree))
+    assert_all_is_named(data, whole)
+    assert (shape(pieces), lines(data, pieces), pieces.damage) == (shape(whole), lines(data, whole), whole.damage)
+    assert len(whole.damage) > 10
+
+
+def of_lines(damage: tuple[Damage, ...]) -> list[Damage]:
+    """What is wrong with lines, whenever it is told; of what stands for all, each."""
+    return [one for one in damage if one.length and one.kind != "blank_line"]
+
+
+@pytest.mark.parametrize("version", [None, 3])
+def test_a_file_that_is_read_in_two_parts_is_as_if_it_was_read_at_once(version: int | None) -> None:
+    data = mixed(version)
+    whole = scan(data)
+    cuts = [at + 1 for at, byte in enumerate(data) if byte == ord("\n")]
+    for cut in cuts:
+        parts = scan(data[:cut])
+        assert scan_more(parts, data[cut:], cut) == parts.damage[len(scan(data[:cut]).damage) :]
+
+        assert (shape(parts), lines(data, parts), parts.lines) == (shape(whole), lines(data, whole), whole.lines)
+        unbridged = [msgspec.structs.replace(one, bridged=False) for one in of_lines(parts.damage)]
+        assert unbridged == [msgspec.structs.replace(one, bridged=False) for one in of_lines(whole.damage)]
+        assert {one for one in parts.damage if one.kind == "missing_parent"} >= {
+            one for one in whole.damage if one.kind == "missing_parent"
+        }
+
+
+def test_what_was_added_line_by_line_has_the_numbers_of_its_lines() -> None:
+    data = file_of(A, b"one", B, b"", b"two", C[:20], C)
+    held = scan(HEAD)
+    at = len(HEAD)
+    for each in data[len(HEAD) :].splitlines(keepends=True):
+        scan_more(held, each, at)
+        at += len(each)
+
+    assert [(one.kind, one.line, one.offset) for one in held.damage] == [
+        *((one.kind, one.line, one.offset) for one in scan(data).damage),
     ]
+
+
+def test_lines_of_ours_are_counted_and_a_torn_one_before_them() -> None:
+    data = file_of(A) + B[:20]
+    held = scan(data)
+    start = len(data) + 1
+    held.placed([len(C)], start)
+    held.tree.extend([decode_envelope(C)])
+    [damage] = scan_more(held, b"rubbish\n", start + len(C) + 1)
+
+    assert (damage.line, damage.offset) == (5, start + len(C) + 1)
+
+
+def test_the_first_lines_of_a_new_session_come_behind_its_header() -> None:
+    held = Scanned(HEADER)
+    held.placed([len(A)], len(HEAD))
+    held.tree.extend([decode_envelope(A)])
+
+    assert (held.lines, list(held.offsets)) == (2, [len(HEAD)])
+
+
+def test_what_is_added_hangs_where_it_says_and_old_faults_are_not_told_again() -> None:
+    data = file_of(A, line("r"), line("d", "c"))
+    held = scan(data)
+    more = file_of(line("e", "c"), line("s"), B, C, head=b"")
+
+    assert [(one.kind, one.entry_id) for one in held.damage] == [("several_roots", "r"), ("missing_parent", "d")]
+    assert [(one.kind, one.line, one.entry_id) for one in scan_more(held, more, len(data))] == [
+        ("later_parent", 5, "e")
+    ]
+    assert shape(held) == shape(scan(data + more))
 
 
 @pytest.mark.slow
@@ -396,5 +474,5 @@ def test_a_file_that_holds_everything_twice_takes_no_time() -> None:
     started = time.process_time()
     scanned = scan(data)
 
-    assert len(scanned.tree) == len(scanned.unread) == 100_000
+    assert len(scanned.tree) == len(scanned.damage) - 1 == 100_000
     assert time.process_time() - started < 5

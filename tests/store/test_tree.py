@@ -18,6 +18,8 @@ from sapwood.store.tree import Tree
 
 Said = tuple[str, str, str | None]
 """Kind, id, parent."""
+Lost = tuple[str, str | None]
+"""Id, parent."""
 
 
 class Naive:
@@ -46,6 +48,20 @@ class Naive:
             found.append(entry_id)
             entry_id = self.parents[entry_id]
         return found
+
+    def bridge(self, lost: dict[str, str | None]) -> None:
+        """What waits for a lost one, from the first on."""
+        for child, name in self.named.items():
+            if self.parents[child] is not None or name == child:
+                continue
+            end, passed = name, set[str | None]()
+            while end in lost and end not in self.kinds and end not in passed:
+                passed.add(end)
+                end = lost[end]
+            if passed and end is None:
+                self.named[child] = None
+            elif passed and end in self.kinds and child not in self.above(end):
+                self.parents[child] = end
 
     def position(self, entry_id: str) -> str | None:
         return next((one for one in self.above(entry_id) if self.kinds[one] not in BOOKKEEPING), None)
@@ -129,6 +145,115 @@ def test_how_it_is_cut_into_calls_makes_no_difference(said: list[Said], cuts: li
         refused = tree.extend(envelopes(part))
         assert refused == [nth for nth, one in enumerate(part) if not naive.grow(*one)]
     assert_alike(tree, naive)
+
+
+LOST: Final = st.lists(st.tuples(NAMES | st.just("nowhere"), st.none() | NAMES | st.just("other")), max_size=6)
+
+
+@pytest.mark.slow
+@given(SAID, LOST, st.lists(st.integers(0, 14), max_size=3), st.integers(0, 3))
+def test_bridges_hold_whenever_they_are_built(said: list[Said], lost: list[Lost], cuts: list[int], when: int) -> None:
+    """Against the naive tree, which builds them when all entries are there."""
+    tree, naive = Tree(), Naive()
+    bounds = sorted({0, len(said), *(cut for cut in cuts if cut < len(said))})
+    for part, (first, end) in enumerate(itertools.pairwise(bounds)):
+        if part == when:
+            tree.bridge(lost[:2])
+        tree.extend(envelopes(said[first:end]))
+        tree.tips()
+    for each in said:
+        naive.grow(*each)
+    tree.bridge(lost)
+    naive.bridge(first_words(lost))
+
+    assert_alike(tree, naive)
+    assert reachable(tree) == list(range(len(tree)))
+    assert all(one in tree.ids for one, _ in lost)
+
+
+@given(SAID, LOST)
+def test_what_stands_wrongly_is_what_is_not_below_an_earlier_one(said: list[Said], lost: list[Lost]) -> None:
+    tree, naive = grown(said), Naive()
+    for each in said:
+        naive.grow(*each)
+    names = {**naive.named}
+    tree.bridge(lost)
+    wrong = {place: (how, name) for place, how, name in tree.misplaced()}
+
+    for place, one in enumerate(naive.kinds):
+        parent, name = tree.parent(place), names[one]
+        if tree.detached(place):
+            how, said_name = wrong.pop(place)
+            assert said_name == name
+            assert how in {"self_parent" if name == one else "cycle", "missing_parent"}
+        elif place in wrong:
+            assert wrong.pop(place) == ("later_parent", name)
+            assert parent is not None
+            assert place < parent
+        else:
+            assert parent is None or parent < place or name not in naive.kinds
+    assert wrong == {}
+    assert list(tree.roots()) == [top for top in tree.children(None) if not tree.detached(top)]
+
+
+def first_words(lost: Iterable[Lost]) -> dict[str, str | None]:
+    said: dict[str, str | None] = {}
+    for one, parent in lost:
+        said.setdefault(one, parent)
+    return said
+
+
+def test_a_bridge_leads_over_all_that_are_lost_and_goes_when_one_of_them_comes() -> None:
+    tree = grown([("m", "a", None), ("m", "d", "c")])
+    tree.bridge([("c", "b"), ("b", "a")])
+    assert (tree.path(1), tree.is_bridged("c", "b"), tree.is_bridged("c", "x")) == ([0, 1], True, False)
+    assert [*tree.misplaced()] == []
+
+    tree.grow("m", EntryId("e"), "c")
+    assert tree.path(2) == [0, 2]
+
+    tree.grow("m", EntryId("b"), None)
+    assert (tree.path(2), tree.is_bridged("c", "b"), tree.is_bridged("b", "a")) == ([3, 2], True, False)
+
+    tree.grow("m", EntryId("c"), "b")
+    assert (tree.path(1), tree.path(2)) == ([3, 4, 1], [3, 4, 2])
+    assert [one.how for one in tree.misplaced()] == ["later_parent", "later_parent"]
+
+
+def test_a_lost_one_that_comes_under_its_own_child_closes_no_circle() -> None:
+    tree = grown([("m", "a", None), ("m", "d", "c"), ("m", "x", "nowhere")])
+    tree.bridge([("c", "a")])
+    assert (tree.children(None), tree.path(1)) == ((0, 2), [0, 1])
+
+    tree.grow("m", EntryId("c"), "d")
+
+    assert (tree.children(None), tree.path(3)) == ((0, 1, 2), [1, 3])
+    assert [one.how for one in tree.misplaced()] == ["cycle", "missing_parent"]
+
+
+def test_lost_ones_that_lead_round_in_a_circle_lead_nowhere() -> None:
+    tree = grown([("m", "c", "b"), ("m", "d", "d")])
+    tree.bridge([("b", "a"), ("a", "b"), ("d", "a"), ("x", "x")])
+
+    assert [one.how for one in tree.misplaced()] == ["missing_parent", "self_parent"]
+    assert [tree.is_bridged(*one) for one in (("b", "a"), ("a", "b"), ("d", "a"), ("x", "x"))] == [False] * 4
+
+
+def test_a_bridge_to_nowhere_is_built_when_its_end_comes() -> None:
+    tree = grown([("m", "c", "b")])
+    tree.bridge([("b", "a")])
+    assert (tree.detached(0), tree.is_bridged("b", "a"), "b" in tree.ids) == (True, False, True)
+
+    tree.grow("m", EntryId("a"), None)
+
+    assert (tree.path(0), tree.is_bridged("b", "a")) == ([1, 0], True)
+
+
+def test_what_hung_under_a_lost_root_is_a_root() -> None:
+    tree = grown([("m", "b", "a"), ("m", "c", "a"), ("m", "d", "b")])
+    tree.bridge([("a", None)])
+
+    assert (tree.roots(), tree.detached(0), tree.path(2)) == ((0, 1), False, [0, 2])
 
 
 @given(SAID)
@@ -274,6 +399,20 @@ SHAPES: Final[dict[str, Sequence[Said]]] = {
     ],
     "one circle": [*CHAIN[1:], ("message", "0", str(MANY - 1))],
 }
+
+
+LOST_CHAIN: Final = [(str(n), str(n - 1) if n else None) for n in range(MANY)]
+
+
+@pytest.mark.parametrize("lost", [LOST_CHAIN, LOST_CHAIN[::-1]], ids=["down", "up"])
+def test_twenty_thousand_lost_ones_are_bridged_in_no_time(lost: Sequence[Lost]) -> None:
+    tree = grown(("message", f"x{n}", str(n)) for n in range(MANY))
+    started = time.process_time()
+    tree.bridge(lost)
+
+    assert len(tree.roots()) == MANY
+    assert all(tree.is_bridged(*one) for one in lost)
+    assert time.process_time() - started < 2
 
 
 @pytest.mark.parametrize("said", SHAPES.values(), ids=SHAPES)
