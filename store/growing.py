@@ -2,46 +2,93 @@
 
 1. Every append begins on a fresh line, behind whatever is there (S8).
 2. What a failed append left is cut off again; if the disk refuses even that, before the next append, and until then there is none.
-3. Nothing but bytes of such an append is ever cut (S3): where somebody else wrote in between, everything stays.
-4. A file that was deleted, replaced or made shorter by somebody else is not written to, and never gets lines without a header (S9).
+3. Nothing but bytes of an append that nobody was told of is ever cut (S3): where somebody else wrote in between, everything stays.
+4. A file that was deleted, replaced, made shorter or changed by somebody else is not written to, and never gets lines without a header: a
+   `StoreConflict` (S9). One that only grew is joined with: `news` gives what came.
+5. Who opens it for writing has its lock, from then until it is closed (S10).
 
-Errors are the system's own `OSError`s, and the store translates them.
+Other errors are the system's own `OSError`s, and the store translates them.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-from contextlib import suppress
-from typing import Final
+from contextlib import nullcontext, suppress
+from typing import Final, Never
 
-from sapwood.store.disk import Disk
+import attrs
+
+from sapwood.events.errors import Interference, SessionInUse, StoreConflict
+from sapwood.store.disk import Disk, write_all
+from sapwood.store.lock import WriterLock
+from sapwood.store.restoring import put_back
 
 _NONE: Final = -1
 """No descriptor."""
+TAIL: Final = 64
+"""Bytes before the end that are compared before each append: the id, time and content of an entry's end do not come twice."""
+
+
+@attrs.frozen
+class _Append:
+    """An append that may still be taken back, and how everything was before it."""
+
+    start: int
+    data: bytes
+    size: int
+    tail: bytes
+    line: bytes
+    unseen: list[tuple[int, bytes]]
 
 
 class GrowingFile:
-    """One file by its path, there or not yet there."""
+    """One file by its path, there or not yet there. Without a lock it is only read."""
 
-    def __init__(self, path: str, disk: Disk) -> None:
+    def __init__(self, path: str, disk: Disk, lock: WriterLock | None = None) -> None:
         self.path = path
         self._disk = disk
-        self._reading = self._writing = _NONE
+        self._lock = lock
+        self._reading: int = _NONE
+        self._writing: int = _NONE
         self._size = 0
-        """How long the file is, as far as we know: what it was when we opened it, and what we appended."""
+        """How long the file is, as far as we know: what it was when we opened it, what came, and what we appended."""
+        self._tail = b""
+        """The last bytes of it."""
+        self._checked: int | None = None
+        """How long it was when we last looked, if nothing was done since."""
+        self._line = b""
+        """The last line, if it was not ended when we opened the file, and is not yet."""
+        self._unseen: list[tuple[int, bytes]] = []
+        """What somebody else wrote before an append of ours, and where."""
         self._left_over: tuple[int, bytes] | None = None
         """Where an append began that is not finished, and what it was."""
+        self._last: _Append | None = None
+        self._made: str | None = None
+        """The path of the file, if we made it."""
+        self._to_sync: set[str] = set()
+        """Folders with names in them that may not be on the medium yet."""
 
     def open(self) -> bytes:
-        """What is in the file; nothing if there is none."""
+        """What is in the file; nothing if there is none. Raises `SessionInUse`."""
         try:
             self._reading = self._disk.open_read(self.path)
         except FileNotFoundError:
             return b""
+        if self._lock is not None:
+            self._lock.take(self._reading, self.path)
         data = self._disk.read(self._reading, 0, self._disk.status(self._reading).size)
-        self._size = len(data)
+        self._grown(data)
+        self._line = data[data.rfind(b"\n") + 1 :]
+        self._to_sync = {os.path.dirname(self.path)}  # noqa: PTH120 - text paths; who made it may not have
         return data
+
+    def open_for_writing(self) -> None:
+        """Raise at once what the first append would (EACCES, EROFS, ENOTDIR), as far as it can be told without writing."""
+        if self._reading == _NONE:
+            self._disk.check_folder(os.path.dirname(self.path))  # noqa: PTH120 - the port speaks in plain text paths
+        else:
+            self._open_both()
 
     def read(self, offset: int, length: int) -> bytes:
         """Bytes that are in the file. ESTALE if somebody has taken them out of it."""
@@ -50,82 +97,214 @@ class GrowingFile:
             raise OSError(errno.ESTALE, "somebody else made the file shorter")
         return data
 
-    def append(self, data: bytes) -> int:
-        """Add whole lines, and make the file if there was none; where they begin.
+    def news(self) -> list[tuple[int, bytes]]:
+        """Whole lines that somebody else wrote since it was last asked, and where. Raises `StoreConflict`."""
+        if self._reading == self._writing == _NONE:
+            return []
+        end = self._look()
+        if end > self._size:
+            came = self._disk.read(self._reading, self._size, end - self._size)
+            whole = came.rfind(b"\n") + 1  # a line that is being written is no line yet
+            if whole:
+                self._unseen.append(self._from_line(self._size, came[:whole]))
+                self._grown(came[:whole])
+        self._checked = end
+        return self.before_ours() if self._unseen else []
 
-        Raises ENOENT (deleted), EEXIST (somebody else began it) and ESTALE (replaced or made shorter), besides what the disk says.
-        """
-        new = self._reading == self._writing == _NONE
+    def before_ours(self) -> list[tuple[int, bytes]]:
+        """The same as far as it stands before the last append. Asks no disk."""
+        found, self._unseen = self._unseen, []
+        return [(start, data) for start, data in found if data]
+
+    def append(self, data: bytes) -> int:
+        """Add whole lines, and make the file if there was none; where they begin. Raises `StoreConflict`, besides what the disk says."""
+        self._last = None
         try:
-            self._open_both(new=new)
-            end = self._end()
-            fresh = b"" if end == 0 or self._disk.read(self._reading, end - 1, 1) == b"\n" else b"\n"
-            start = self._write(end, fresh + data)
+            self._open_both()
+            end = self._look() if self._checked is None else self._checked
+            fresh = b"" if end == 0 or self._ends_a_line(end) else b"\n"
+            between = self._write(end, fresh + data)
+        except SessionInUse:
+            self._let_go()
+            raise
         except BaseException:
-            if new:
+            if self._made is not None and self._size == 0:
                 self._take_away(data)
             raise
-        self._size = start + len(fresh) + len(data)
+        finally:
+            self._checked = None
+        start = self._size + len(between)
+        self._last = _Append(start, fresh + data, self._size, self._tail, self._line, [*self._unseen])
+        if between:
+            self._unseen.append(self._from_line(self._size, between + fresh))
+        self._line = b""
+        self._grown(between + fresh + data)
         return start + len(fresh)
 
-    def close(self) -> None:
-        """Let the file go. There is nothing left to lose: every append was finished, or was an error."""
-        for descriptor in (self._reading, self._writing):
-            if descriptor != _NONE:
-                with suppress(OSError):
-                    self._disk.close(descriptor)
-        self._reading = self._writing = _NONE
+    def sync(self) -> None:
+        """Return when everything appended is on the medium, the file's name too. Blocks."""
+        if self._writing == _NONE:  # and nothing was written
+            return
+        self._disk.sync(self._writing)
+        self._sync_folders()
 
-    def _open_both(self, *, new: bool) -> None:
-        if new:
-            self._disk.make_folder(os.path.dirname(self.path))  # noqa: PTH120 - the port speaks in plain text paths
-            self._writing = self._disk.create(self.path)
+    def take_back(self) -> None:
+        """Undo the last append, as long as nobody was told of it; what the disk does not let us cut now is cut before the next append."""
+        last, self._last = self._last, None
+        if last is None:
+            return
+        if self._size > last.start + len(
+            last.data
+        ):  # what somebody wrote behind it is known: it stays, as if it were theirs
+            line = last.data.lstrip(b"\n")
+            self._unseen.append((last.start + len(last.data) - len(line), line))
+            return
+        self._checked = None
+        self._size, self._tail, self._line, self._unseen = last.size, last.tail, last.line, last.unseen
+        self._left_over = last.start, last.data
+        if last.start == 0 and self._made is not None:
+            self._take_away(last.data)
+            return
+        with suppress(OSError):
+            self._cut()
+
+    def restore(self) -> str | None:
+        """Put the open file back to its path, if it was deleted or replaced; the new path of what stood there instead, if something did."""
         if self._reading == _NONE:
-            self._reading = self._disk.open_read(self.path)
-        if self._writing == _NONE:
-            self._writing = self._disk.open_append(self.path)
-
-    def _end(self) -> int:
-        """Where the file ends, if it is still the one that we know."""
+            return None
         if self._left_over is not None:
             self._cut()
-        ours, here = self._disk.status(self._writing), self._disk.status_at(self.path)
-        if not (ours.is_same_file(here) and ours.is_same_file(self._disk.status(self._reading))):
-            self._let_go_of_writing()  # if the file comes back to its place, the next append finds it
-            raise OSError(errno.ESTALE, "another file has taken its place")
-        if ours.size < self._size:
-            raise OSError(errno.ESTALE, "somebody else made the file shorter")
-        if self._size == 0 < ours.size:
-            raise OSError(errno.EEXIST, "somebody else began a session in it")
+        self._compare(self._disk.status(self._reading).size)
+        put = put_back(self._disk, self._reading, self.path, self._lock)
+        if put is None:
+            return None
+        self._let_go()
+        self._reading, self._writing, self._checked, self._made = put.reading, put.writing, None, None
+        self._to_sync.update(put.folders)
+        with suppress(OSError):  # then with the next `sync`
+            self._sync_folders()
+        return put.moved
+
+    def unlock(self) -> None:
+        """Let others write it: it will only be read."""
+        if self._lock is not None:
+            self._lock.give_back()
+
+    def close(self) -> None:
+        """Let the file go, and its lock. What an append has left is cut off, if the disk lets us now."""
+        with suppress(OSError):
+            self._cut()
+        self.unlock()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        for descriptor in {self._reading, self._writing} - {_NONE}:
+            with suppress(OSError):
+                self._disk.close(descriptor)
+        self._reading = self._writing = _NONE
+
+    def _open_both(self) -> None:
+        if self._reading != _NONE != self._writing:
+            return
+        if self._reading == self._writing == _NONE:
+            self._create()
+        if self._reading == _NONE:
+            self._reading = self._disk.open_read(self.path)
+            if self._lock is not None:
+                self._lock.take(self._reading, self.path)
+        if self._writing == _NONE:
+            self._writing = self._disk.open_append(self.path)
+        if not self._disk.status(self._writing).is_same_file(self._disk.status(self._reading)):
+            self._let_go_of_writing()
+            self._conflict("replaced")
+
+    def _create(self) -> None:
+        self._made, path = None, self.path
+        made = self._disk.make_folder(os.path.dirname(path))  # noqa: PTH120 - as above
+        self._to_sync.update(map(os.path.dirname, made))
+        try:
+            self._writing = self._disk.create(path)
+        except FileExistsError:
+            with suppress(FileNotFoundError):
+                self._disk.status_at(path)
+                with nullcontext() if self._lock is None else self._lock.keeping_out(path):
+                    self._conflict("begun")
+            path = self._disk.real_path(path)  # a symlink that leads where nothing is yet
+            self._writing = self._disk.create(path)
+        self._made = path
+        self._to_sync.add(os.path.dirname(path))  # noqa: PTH120 - as above
+
+    def _sync_folders(self) -> None:
+        for folder in sorted(self._to_sync):
+            self._disk.sync_folder(folder)
+            self._to_sync.remove(folder)
+
+    def _look(self) -> int:
+        """How long the file is, if it is still the one that we know."""
+        if self._left_over is not None:
+            self._cut()
+        descriptor = self._reading if self._writing == _NONE else self._writing
+        ours = self._disk.status(descriptor)
+        try:
+            here = self._disk.status_at(self.path)
+        except FileNotFoundError:
+            self._conflict("deleted")
+        if not ours.is_same_file(here):
+            self._conflict("replaced")
+        self._compare(ours.size)
         return ours.size
 
-    def _write(self, end: int, data: bytes) -> int:
-        """Write all of it, and say where it landed: at the end, unless somebody else was faster."""
+    def _compare(self, size: int) -> None:
+        """Whether what we know is still in the file."""
+        if size < self._size:
+            self._conflict("shortened")
+        if self._size == 0 < size:
+            self._conflict("begun")
+        tail = self._tail
+        if tail and self._disk.read(self._reading, self._size - len(tail), len(tail)) != tail:
+            self._conflict("changed")
+
+    def _conflict(self, what: Interference) -> Never:
+        raise StoreConflict(self.path, what)
+
+    def _from_line(self, start: int, data: bytes) -> tuple[int, bytes]:
+        """The same, from where a line begins: one that was not ended when we opened the file is now."""
+        line, self._line = self._line, b""
+        if line and data.startswith(b"\n"):
+            return start + 1, data[1:]
+        return start - len(line), line + data
+
+    def _ends_a_line(self, end: int) -> bool:
+        last = self._tail[-1:] if end == self._size else self._disk.read(self._reading, end - 1, 1)
+        return last == b"\n"
+
+    def _grown(self, more: bytes) -> None:
+        self._size += len(more)
+        self._tail = (more if len(more) >= TAIL else self._tail + more)[-TAIL:]
+
+    def _write(self, end: int, data: bytes) -> bytes:
+        """Write all of it; what somebody else wrote before it, and we did not know."""
         self._left_over = end, data
         try:
-            taken = 0
-            while taken < len(data):
-                more = self._disk.write(self._writing, data[taken:])
-                if more == 0:
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # noqa: TRY301 - that error, as a number
-                taken += more
-            start = self._landed(end, data)
+            write_all(self._disk, self._writing, data)
+            between = self._before(end, data)
         except BaseException:
             with suppress(OSError):  # the error that is told is the one that came first
                 self._cut()
             raise
         self._left_over = None
-        return start
+        return between
 
-    def _landed(self, end: int, data: bytes) -> int:
-        size = self._disk.status(self._writing).size
-        if size == end + len(data):
-            return end
-        behind = self._disk.read(self._reading, end, size - end)
-        at = behind.find(data)
-        if at < 0 or not (at == 0 or behind[:at].endswith(b"\n")):
-            raise OSError(errno.ESTALE, "somebody else wrote into the same line")
-        return end + at
+    def _before(self, end: int, data: bytes) -> bytes:
+        """What stands between what we know and these bytes of ours: at the end, unless somebody else was faster."""
+        known, ended = self._size, self._disk.position(self._writing)
+        if ended == end + len(data) and end == known:
+            return b""
+        came = self._disk.read(self._reading, known, ended - known)
+        at = came.find(data, end - known)
+        if at < 0 or not (at == end - known or data.startswith(b"\n") or came[:at].endswith(b"\n")):
+            self._conflict("changed")
+        return came[:at]
 
     def _cut(self) -> None:
         """Cut off what an append has left, if it is the last thing in the file."""
@@ -147,11 +326,11 @@ class GrowingFile:
         if self._writing != _NONE:
             try:
                 if self._is_ours(data):
-                    self._disk.unlink(self.path)
+                    self._disk.unlink(self._made or self.path)
             except OSError:
                 return
+        self._left_over = self._made = None
         self.close()
-        self._left_over = None
 
     def _is_ours(self, data: bytes) -> bool:
         """Whether the file that stands at the path is the one that we made, and holds a first part of `data` and no more."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from sapwood.events.codec import Envelope
+from sapwood.events.damage import Damage
 from sapwood.events.entries import SESSION_VERSION, Header
 from sapwood.events.errors import NewerVersion, StoreClosed
 from sapwood.store.admitting import admit
@@ -21,7 +23,10 @@ class MemoryStore:
         self._tree = Tree()
         self._lines: list[bytes] = []
         self._closed = False
-        self._take(list(lines))
+        self._staged: tuple[Sequence[bytes], Sequence[Envelope]] = (), ()
+        kept = list(lines)
+        self._staged = kept, admit(kept, self._tree)
+        self.commit()
 
     @property
     def header(self) -> Header:
@@ -46,17 +51,39 @@ class MemoryStore:
             raise IndexError(index)
         return self._lines[index]
 
+    @property
+    def damage(self) -> Sequence[Damage]:
+        return ()
+
+    def refresh(self) -> None:
+        if self._closed:
+            raise StoreClosed(WHERE)
+
     def append(self, lines: Sequence[bytes]) -> None:
+        self.stage(lines)
+        self.commit()
+
+    def stage(self, lines: Sequence[bytes]) -> None:
         if self._closed:
             raise StoreClosed(WHERE)
         if self.read_only:
             raise NewerVersion(WHERE, self._header.version, SESSION_VERSION)
-        self._take(lines)
+        self._staged = lines, admit(lines, self._tree)
+
+    def sync(self) -> None:
+        """As lasting as it gets: there is no medium."""
+
+    def commit(self) -> None:
+        lines, envelopes = self._staged
+        self._staged = (), ()
+        self._lines.extend(lines)
+        self._tree.extend(envelopes)
+
+    def discard(self) -> None:
+        self._staged = (), ()
+
+    def restore(self) -> str | None:
+        return None
 
     def close(self) -> None:
         self._closed = True
-
-    def _take(self, lines: Sequence[bytes]) -> None:
-        envelopes = admit(lines, self._tree)
-        self._lines.extend(lines)
-        self._tree.extend(envelopes)

@@ -1,9 +1,10 @@
 """What a store is: one session's lines, and the index over them. `testing.check_store` holds a store to it.
 
 1. What `append` has returned for is in the store, in order, byte for byte, and is never changed or removed (S3, S5).
-2. `append` is one write: all of its lines or none. When it raises, neither the store nor its tree has changed.
+2. A stage is one write: all of its lines or none. When it raises, or is discarded, neither the store nor its tree has changed.
 3. Opening, reading and closing write nothing (S4).
 4. What is opened again is what was closed: the same header, tree and lines.
+5. One writer at a time: who opens a session that somebody writes gets `SessionInUse`, and may open it for reading (S10).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from sapwood.events.damage import Damage
 from sapwood.events.entries import Header
 from sapwood.store.tree import Tree
 
@@ -35,7 +37,12 @@ class Store(Protocol):
 
     @property
     def read_only(self) -> bool:
-        """Whether every append is refused (a later version's file, S2)."""
+        """Whether every append is refused: a later version's file (S2), or one that was opened so."""
+        ...
+
+    @property
+    def damage(self) -> Sequence[Damage]:
+        """What is wrong with what is stored, in order (S7). It only grows, as long as `where` is the same."""
         ...
 
     def line(self, index: int) -> bytes:
@@ -45,13 +52,47 @@ class Store(Protocol):
         """
         ...
 
-    def append(self, lines: Sequence[bytes]) -> None:
-        """Add encoded entries, each without a newline. They are with the kernel when it returns (durability `os`, S5).
+    def refresh(self) -> None:
+        """Take in what somebody else has appended since (S9): the tree and `damage` grow.
 
+        Raises `StoreConflict`, `CannotOpen`, `StoreClosed`.
+        """
+        ...
+
+    def append(self, lines: Sequence[bytes]) -> None:
+        """`stage` and `commit`: what is added is with the kernel when it returns (durability `os`, S5)."""
+        ...
+
+    def stage(self, lines: Sequence[bytes]) -> None:
+        """Put encoded entries, each without a newline, where `sync` can harden them; the tree does not show them yet.
+
+        One stage at a time: `commit` or `discard` ends it. It takes in what somebody else appended first, as `refresh` does.
         A parent that is nowhere is taken as it stands: the tree holds the entry detached, here and after reopening.
-        A store may add bookkeeping of its own behind them (a fork's marker); whoever follows reads the tree on from where it was.
-        Raises `StoreClosed`, `NewerVersion`, `CannotWrite`, and `NotAnEntry` for what no reader would find again: a line without an
-        envelope, with a line break in it, a header, an id that is taken (the caller's fault).
+        Raises `StoreClosed`, `NewerVersion`, `ReadOnly`, `StoreConflict`, `SessionInUse`, `CannotWrite`, and `NotAnEntry` for what no
+        reader would find again: a line without an envelope, with a line break in it, a header, an id that is taken (the caller's fault).
+        """
+        ...
+
+    def sync(self) -> None:
+        """Return when what was appended and what is staged survives a power cut (durability `disk`, S5). Raises `CannotWrite`.
+
+        It blocks, and may be called in a thread while others read. After it has failed, what is staged must be discarded: the kernel may
+        have dropped it.
+        """
+        ...
+
+    def commit(self) -> None:
+        """Show in the tree what is staged. A store may add bookkeeping of its own behind it (a fork's marker)."""
+        ...
+
+    def discard(self) -> None:
+        """Take back what is staged; where that is not possible now, before anything else is written."""
+        ...
+
+    def restore(self) -> str | None:
+        """Put a file that somebody deleted or replaced back to its path; the new path of what stood there, if something did (S9).
+
+        Raises `CannotWrite`, `SessionInUse`, `ReadOnly`, `StoreClosed`.
         """
         ...
 

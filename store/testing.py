@@ -16,7 +16,7 @@ import attrs
 
 from sapwood.events.codec import encode_entry
 from sapwood.events.entries import Custom
-from sapwood.events.errors import NotAnEntry, SapwoodError, StoreClosed, StoreError
+from sapwood.events.errors import NotAnEntry, SapwoodError, SessionInUse, StoreClosed, StoreError
 from sapwood.events.ids import EntryId
 from sapwood.store.port import Store
 
@@ -31,6 +31,8 @@ class StoreMaker:
     """Closes a store, and opens what it has written."""
     refusing: Callable[[Store], AbstractContextManager[object]] | None = None
     """While the context lasts, every write of this store fails, at best half-way. None if writing cannot fail."""
+    second: Callable[[Store, bool], Store] | None = None
+    """Opens what a store has open once more, for reading alone or not. None if a session has no name by which another could open it."""
 
 
 def check_store(make: StoreMaker) -> None:
@@ -146,6 +148,64 @@ def check_a_failed_write_leaves_nothing_to_find(make: StoreMaker) -> None:
     _holds(_lines(make.reopen(store)) == [line("a", None)], "a failed append is there after reopening")
 
 
+def check_what_is_staged_is_seen_when_it_is_committed(make: StoreMaker) -> None:
+    store = make.new()
+    store.append([line("a", None)])
+    for one in (line("b", "a"), odd_line("c", "b")):
+        before = _seen(store)
+        store.stage([one])
+        _holds(_seen(store) == before, f"what is staged shows before it is committed: {_seen(store)}")
+        store.sync()
+        _holds(_seen(store) == before, f"what is staged shows before it is committed: {_seen(store)}")
+        store.commit()
+        _holds(_lines(store)[-1] == one, f"committed was {one!r}, and the last line is {_lines(store)[-1]!r}")
+    _holds(
+        _lines(make.reopen(store))[1:] == [line("b", "a"), odd_line("c", "b")], "a commit is not there after reopening"
+    )
+
+
+def check_what_is_discarded_was_never_there(make: StoreMaker) -> None:
+    for written in ([], [line("a", None)]):
+        for hardened in (False, True):
+            store = make.new()
+            store.append(written)
+            before = _seen(store)
+            store.stage([line("b", None), line("c", "b")])
+            if hardened:
+                store.sync()
+            store.discard()
+            _holds(_seen(store) == before, f"after a discard the store shows {_seen(store)}, where it showed {before}")
+            _append_and_look(store, [line("c", None)])
+            there = _lines(make.reopen(store))
+            _holds(there == [*written, line("c", None)], f"what was discarded is there after reopening: {there}")
+
+
+def check_refreshing_where_nobody_else_wrote_changes_nothing(make: StoreMaker) -> None:
+    store = make.new()
+    for lines in ([], [line("a", None)], [line("b", "a")]):
+        store.append(lines)
+        before = _seen(store)
+        store.refresh()
+        _holds(_seen(store) == before, f"a refresh changed {before} to {_seen(store)}")
+    _holds(not store.damage, f"a store that was only appended to is damaged: {store.damage}")
+
+
+def check_a_session_has_one_writer(make: StoreMaker) -> None:
+    if make.second is None:
+        return
+    store = make.new()
+    store.append([line("a", None)])
+    _raises(SessionInUse, partial(make.second, store, False), "a second writer")
+    reading = make.second(store, True)
+    _holds(reading.read_only, "a store that was opened for reading alone says that it may be written")
+    _holds(_lines(reading) == [line("a", None)], f"a reader beside the writer sees {_lines(reading)}")
+    _changes_nothing(reading, [line("b", "a")], StoreError, "an append to what was opened for reading alone")
+    reading.close()
+    _append_and_look(store, [line("b", "a")])
+    store.close()
+    _append_and_look(make.second(store, False), [line("c", "b")])
+
+
 def check_a_closed_store_refuses(make: StoreMaker) -> None:
     store = make.new()
     store.append([line("a", None)])
@@ -177,6 +237,10 @@ PROMISES: Final[Sequence[Callable[[StoreMaker], None]]] = (
     check_a_refused_line_refuses_the_whole_append,
     check_a_failed_write_leaves_nothing_to_find,
     check_a_failed_write_changes_nothing,
+    check_what_is_staged_is_seen_when_it_is_committed,
+    check_what_is_discarded_was_never_there,
+    check_refreshing_where_nobody_else_wrote_changes_nothing,
+    check_a_session_has_one_writer,
     check_a_closed_store_refuses,
     check_a_store_that_was_never_written_closes,
 )

@@ -2,13 +2,14 @@
 
 1. Every call is counted and named, in order; a plan says which of them fail, and how.
 2. A write can take a part first and fail then, or take all of it and fail all the same.
+3. What is left open is known; `let_go` closes it, so that a test that fails spoils no other.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Final, TypeVar
 
@@ -16,7 +17,8 @@ from sapwood.store.disk import RealDisk, Status
 
 T = TypeVar("T")
 
-ERRNOS: Final = (errno.ENOSPC, errno.EIO, errno.EACCES, errno.EDQUOT, errno.EINTR)
+ERRNOS: Final = (errno.ENOSPC, errno.EIO, errno.EACCES, errno.EDQUOT)
+"""Not EINTR: a write that is interrupted is gone on with, as often as that happens."""
 
 
 def error(number: int) -> OSError:
@@ -36,6 +38,8 @@ class FaultyDisk:
         self.takes_before_failing = 0
         """How many bytes a write that fails has taken all the same."""
         self.open_descriptors: set[int] = set()
+        self.read_lengths: list[int] = []
+        self.synced_folders: list[str] = []
 
     def _call(self, name: str, act: Callable[[], T], failing: Callable[[], object] = lambda: None) -> T:
         number = len(self.calls)
@@ -60,6 +64,7 @@ class FaultyDisk:
         return self._opened(self._call("create", lambda: self.real.create(path)))
 
     def read(self, descriptor: int, offset: int, length: int) -> bytes:
+        self.read_lengths.append(length)
         return self._call("read", lambda: self.real.read(descriptor, offset, length))
 
     def write(self, descriptor: int, data: bytes) -> int:
@@ -70,6 +75,9 @@ class FaultyDisk:
             lambda: self.real.write(descriptor, taken) if taken else 0,
             lambda: self.real.write(descriptor, early) if early else 0,
         )
+
+    def position(self, descriptor: int) -> int:
+        return self._call("position", lambda: self.real.position(descriptor))
 
     def truncate(self, descriptor: int, size: int) -> None:
         self._call("truncate", lambda: self.real.truncate(descriptor, size))
@@ -88,8 +96,46 @@ class FaultyDisk:
     def unlink(self, path: str) -> None:
         self._call("unlink", lambda: self.real.unlink(path))
 
-    def make_folder(self, path: str) -> None:
-        self._call("make_folder", lambda: self.real.make_folder(path))
+    def sync(self, descriptor: int) -> None:
+        # only whether it could be: the machine that runs the tests keeps its power
+        self._call("sync", lambda: self.real.status(descriptor))
+
+    def sync_folder(self, path: str) -> None:
+        self._call("sync_folder", lambda: self.real.status_at(path or "."))
+        self.synced_folders.append(path)
+
+    def rename(self, path: str, new: str) -> None:
+        self._call("rename", lambda: self.real.rename(path, new))
+
+    def link(self, path: str, new: str) -> None:
+        self._call("link", lambda: self.real.link(path, new))
+
+    def make_folder(self, path: str) -> Sequence[str]:
+        return self._call("make_folder", lambda: self.real.make_folder(path))
+
+    def check_folder(self, path: str) -> None:
+        self._call("check_folder", lambda: self.real.check_folder(path))
+
+    def real_path(self, path: str) -> str:
+        return self._call("real_path", lambda: self.real.real_path(path))
+
+    def lock(self, descriptor: int) -> bool:
+        return self._call("lock", lambda: self.real.lock(descriptor))
+
+    def unlock(self, descriptor: int) -> None:
+        self._call("unlock", lambda: self.real.unlock(descriptor))
+
+    def lock_holder(self, descriptor: int) -> int | None:
+        return self._call("lock_holder", lambda: self.real.lock_holder(descriptor))
+
+    def process(self, pid: int) -> str | None:
+        return self._call("process", lambda: self.real.process(pid))
+
+    def let_go(self) -> None:
+        """Close what is open."""
+        for descriptor in self.open_descriptors:
+            os.close(descriptor)
+        self.open_descriptors.clear()
 
     @contextmanager
     def failing(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 from collections.abc import Callable, Container, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Final
 from sapwood.events.base import Json
 from sapwood.events.codec import encode_header
 from sapwood.events.entries import Header
+from sapwood.events.errors import Owner
 from sapwood.events.ids import EntryId, SessionId
 from sapwood.store.disk import Disk, RealDisk
 from sapwood.store.jsonl import JsonlStore, open_jsonl
@@ -38,8 +40,21 @@ def first_free(taken: Container[str]) -> EntryId:
     return next(EntryId(one) for one in map("n{}".format, itertools.count()) if one not in taken)
 
 
-def opened(path: str | Path, disk: Disk | None = None, *, new: Callable[[], Header] = lambda: HEADER) -> JsonlStore:
-    return open_jsonl(path, disk=disk or RealDisk(), new=new, new_id=first_free, now=lambda: TIME)
+def me() -> Owner:
+    return Owner(pid=os.getpid(), host="here", since=TIME)
+
+
+def opened(
+    path: str | Path, disk: Disk | None = None, *, new: Callable[[], Header] = lambda: HEADER, read_only: bool = False
+) -> JsonlStore:
+    return open_jsonl(
+        path, disk=disk or RealDisk(), new=new, new_id=first_free, now=lambda: TIME, me=me, read_only=read_only
+    )
+
+
+def reread(path: str | Path) -> JsonlStore:
+    """What is in a file, while somebody may have it open."""
+    return opened(path, read_only=True)
 
 
 def lines_of(store: Store) -> list[bytes]:
@@ -72,7 +87,8 @@ def old_file(*more: bytes) -> bytes:
 
 
 def folder_of(path: Path) -> dict[str, bytes]:
-    return {one.name: one.read_bytes() for one in path.parent.iterdir()}
+    """The files of a folder, without the records of who writes them."""
+    return {one.name: one.read_bytes() for one in path.parent.iterdir() if one.suffix != ".lock"}
 
 
 class Watched:
@@ -116,7 +132,12 @@ def jsonl_maker(folder: Path) -> StoreMaker:
     def refusing(store: Store) -> AbstractContextManager[None]:
         return _failing_writes(disks[store.where])
 
-    return StoreMaker(new=lambda: open_at(str(folder / f"{next(numbers)}.jsonl")), reopen=reopen, refusing=refusing)
+    return StoreMaker(
+        new=lambda: open_at(str(folder / f"{next(numbers)}.jsonl")),
+        reopen=reopen,
+        refusing=refusing,
+        second=lambda store, read_only: opened(store.where, read_only=read_only),
+    )
 
 
 @contextmanager

@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.store.disk import RealDisk, Status
+from sapwood.store.disk import RealDisk, Status, write_all
+from tests.store.faults import FaultyDisk, error
+from tests.store.writer import running
 
 DISK = RealDisk()
 
@@ -44,8 +46,10 @@ def open_descriptors() -> int:
 
 @pytest.mark.parametrize("mask", [0, 0o022, 0o077, 0o277, 0o777])
 def test_what_is_made_is_private_whatever_the_umask(tmp_path: Path, mask: int) -> None:
+    folders = [str(tmp_path / name) for name in ("a", "a/b", "a/b/c")]
     with umask(mask):
-        DISK.make_folder(str(tmp_path / "a" / "b" / "c"))
+        assert DISK.make_folder(str(tmp_path / "a" / "b" / "c")) == folders
+        assert DISK.make_folder(str(tmp_path / "a" / "b" / "c")) == []
         DISK.close(DISK.create(str(tmp_path / "a" / "b" / "c" / "s.jsonl")))
 
     assert [mode_of(tmp_path / name) for name in ("a", "a/b", "a/b/c")] == [0o700] * 3
@@ -83,6 +87,23 @@ def test_a_folder_that_somebody_else_makes_meanwhile_is_as_good(
     DISK.make_folder(str(tmp_path / "a"))
 
     assert mode_of(tmp_path / "a") == 0o755
+
+
+@pytest.mark.parametrize("name", ["mkdir", "chmod"])
+def test_of_folders_that_cannot_all_be_made_none_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """They used to stay, and nobody knew later that their names were still to be synced."""
+    real = getattr(os, name)
+
+    def full(path: str, mode: int) -> None:
+        if path.endswith("c"):
+            raise error(errno.ENOSPC)
+        real(path, mode)
+
+    monkeypatch.setattr(os, name, full)
+    with pytest.raises(OSError, match="No space"):
+        DISK.make_folder(str(tmp_path / "a" / "b" / "c"))
+
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_cannot_be_made_where_a_file_stands(tmp_path: Path) -> None:
@@ -200,3 +221,168 @@ def test_a_file_is_told_from_another_by_device_and_inode(tmp_path: Path) -> None
         path.write_bytes(b"one")
         assert not status.is_same_file(DISK.status_at(str(path)))
     assert not Status(size=0, device=1, inode=2).is_same_file(Status(size=0, device=2, inode=2))
+
+
+def test_a_file_takes_the_place_of_another_in_one_step(tmp_path: Path) -> None:
+    (tmp_path / "new").write_bytes(b"new")
+    (tmp_path / "old").write_bytes(b"old")
+    DISK.link(str(tmp_path / "old"), str(tmp_path / "kept"))
+    with pytest.raises(FileExistsError):
+        DISK.link(str(tmp_path / "new"), str(tmp_path / "old"))
+    DISK.rename(str(tmp_path / "new"), str(tmp_path / "old"))
+
+    assert {one.name: one.read_bytes() for one in tmp_path.iterdir()} == {"old": b"new", "kept": b"old"}
+
+
+def test_files_and_folders_are_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[tuple[str, str]] = []
+    for name in ("fdatasync", "fsync"):
+
+        def sync(descriptor: int, name: str = name) -> None:
+            synced.append((name, str(Path(f"/proc/self/fd/{descriptor}").readlink())))
+
+        monkeypatch.setattr(os, name, sync)
+    monkeypatch.chdir(tmp_path)
+    before = open_descriptors()
+    with closing(DISK.create(str(tmp_path / "s"))) as descriptor:
+        DISK.sync(descriptor)
+    DISK.sync_folder(str(tmp_path))
+    DISK.sync_folder("")
+    with pytest.raises(NotADirectoryError):
+        DISK.sync_folder(str(tmp_path / "s"))
+
+    assert synced == [("fdatasync", str(tmp_path / "s")), ("fsync", str(tmp_path)), ("fsync", str(tmp_path))]
+    assert open_descriptors() == before
+
+
+def test_a_lock_is_one_descriptors_alone_and_ends_with_it(tmp_path: Path) -> None:
+    path = str(tmp_path / "s")
+    DISK.close(DISK.create(path))
+    Path(tmp_path / "hard").hardlink_to(path)
+    with closing(DISK.open_read(path)) as other:
+        with closing(DISK.open_append(str(tmp_path / "hard"))) as holder:
+            assert DISK.lock_holder(other) is None
+            assert DISK.lock(holder)
+            assert DISK.lock(holder)
+            assert not DISK.lock(other)
+            assert DISK.lock_holder(other) == os.getpid()
+            DISK.unlock(holder)
+            assert DISK.lock(other)
+            DISK.unlock(other)
+            assert DISK.lock(holder)
+        assert DISK.lock(other)
+
+
+def test_a_lock_that_cannot_be_asked_for_is_an_error(tmp_path: Path) -> None:
+    descriptor = DISK.create(str(tmp_path / "s"))
+    DISK.close(descriptor)
+    with pytest.raises(OSError, match="Bad file"):
+        DISK.lock(descriptor)
+
+
+def test_a_process_is_told_from_another_with_its_number() -> None:
+    ours = DISK.process(os.getpid())
+    assert ours == DISK.process(os.getpid())
+    assert ours not in {None, ""}
+    with running("cat") as child:
+        theirs = DISK.process(child.pid)
+        assert theirs not in {None, ""}
+    assert DISK.process(child.pid) is None
+    assert DISK.process(2**60) is None
+
+
+def test_a_name_with_brackets_and_spaces_hides_no_process(tmp_path: Path) -> None:
+    """The second field of the line is the program's name, as it is."""
+    program = tmp_path / ") R 1 (x) y"
+    program.symlink_to("/bin/cat")
+    with running(str(program)) as child:
+        assert int(DISK.process(child.pid) or "") > int(DISK.process(1) or "")
+
+
+def test_a_process_that_ends_while_it_is_looked_at_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Opening its line goes well, and reading says that there is no such process."""
+
+    def gone(path: str, mode: str) -> None:
+        raise ProcessLookupError(errno.ESRCH, os.strerror(errno.ESRCH))
+
+    monkeypatch.setattr("sapwood.store.disk.open", gone, raising=False)
+    assert DISK.process(1) is None
+
+
+def test_where_nothing_tells_processes_apart_a_running_one_has_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(path: str, mode: str) -> None:
+        raise FileNotFoundError
+
+    def no_folder(_path: str) -> bool:
+        return False
+
+    def not_ours(_pid: int, _signal: int) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr("sapwood.store.disk.open", none, raising=False)
+    monkeypatch.setattr(os.path, "isdir", no_folder)
+    with running("cat") as child:
+        assert DISK.process(child.pid) == ""
+    assert DISK.process(child.pid) is None
+    monkeypatch.setattr(os, "kill", not_ours)
+    assert DISK.process(1) == ""
+
+
+def test_a_folder_is_checked_and_not_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    for good in (tmp_path, tmp_path / "a" / "b"):
+        DISK.check_folder(str(good))
+    for bad in ("file", "file/below"):
+        with pytest.raises(NotADirectoryError):
+            DISK.check_folder(str(tmp_path / bad))
+    assert [one.name for one in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_folder_that_is_nowhere_is_where_we_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    DISK.check_folder("")
+    DISK.check_folder("a/b")
+
+    def access(path: str, _mode: int) -> bool:
+        return path != "."
+
+    monkeypatch.setattr(os, "access", access)
+    with pytest.raises(PermissionError):
+        DISK.check_folder("a/b")
+
+
+@pytest.mark.parametrize(("flag", "number"), [(0, errno.EACCES), (os.ST_RDONLY, errno.EROFS)])
+def test_a_folder_that_nothing_may_be_written_to_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flag: int, number: int
+) -> None:
+    class Mount:
+        f_flag = flag
+
+    def access(_path: str, _mode: int) -> bool:
+        return False
+
+    def statvfs(_path: str) -> type[Mount]:
+        return Mount
+
+    monkeypatch.setattr(os, "access", access)
+    monkeypatch.setattr(os, "statvfs", statvfs)
+    with pytest.raises(OSError, match=os.strerror(number)) as caught:
+        DISK.check_folder(str(tmp_path / "a"))
+    assert caught.value.errno == number
+
+
+@pytest.mark.parametrize("takes", [1, 2, 100])
+def test_everything_is_written_whatever_a_write_takes(tmp_path: Path, takes: int) -> None:
+    disk = FaultyDisk()
+    disk.takes = takes
+    disk.plan = lambda number, name: errno.EINTR if name == "write" and number % 2 else None
+    descriptor = disk.create(str(tmp_path / "s"))
+    write_all(disk, descriptor, b"")
+    assert "write" not in disk.calls
+    write_all(disk, descriptor, b"0123456789")
+    assert (tmp_path / "s").read_bytes() == b"0123456789"
+
+    disk.takes = 0
+    with pytest.raises(OSError, match="No space"):
+        write_all(disk, descriptor, b"more")
+    disk.close(descriptor)

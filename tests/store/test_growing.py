@@ -10,16 +10,19 @@ from pathlib import Path
 import attrs
 import pytest
 
-from sapwood.store.growing import GrowingFile
+from sapwood.events.errors import SessionInUse, StoreConflict
+from sapwood.store.disk import RealDisk
+from sapwood.store.growing import TAIL, GrowingFile
+from sapwood.store.lock import WriterLock
 from tests.store.faults import ERRNOS, FaultyDisk, error
+from tests.store.stores import me
 
 
 @pytest.fixture
 def disk() -> Iterator[FaultyDisk]:
     disk = FaultyDisk()
     yield disk
-    for descriptor in disk.open_descriptors:
-        os.close(descriptor)
+    disk.let_go()
 
 
 @pytest.fixture
@@ -30,9 +33,23 @@ def path(tmp_path: Path) -> Path:
 def file_at(path: Path, disk: FaultyDisk, content: bytes | None = None) -> GrowingFile:
     if content is not None:
         path.write_bytes(content)
-    file = GrowingFile(str(path), disk)
+    file = GrowingFile(str(path), disk, WriterLock(disk, me))
     assert file.open() == (content or b"")
+    file.open_for_writing()
     return file
+
+
+def assert_conflict(file: GrowingFile, what: str, data: bytes = b"three\n") -> None:
+    """The append is refused, however often, and whether somebody looked before or not."""
+
+    def append_after_looking() -> None:
+        file.news()
+        file.append(data)
+
+    for act in (lambda: file.append(data), append_after_looking, lambda: file.append(data)):
+        with pytest.raises(StoreConflict) as caught:
+            act()
+        assert (caught.value.path, caught.value.what) == (file.path, what)
 
 
 def test_an_append_tells_where_it_begins(path: Path, disk: FaultyDisk) -> None:
@@ -46,9 +63,11 @@ def test_an_append_tells_where_it_begins(path: Path, disk: FaultyDisk) -> None:
 def test_an_append_is_one_write(path: Path, disk: FaultyDisk) -> None:
     file = file_at(path, disk)
     file.append(b"one\ntwo\n")
+    first = disk.calls.count("write")
     file.append(b"three\nfour\n")
+    file.append(b"five\n")
 
-    assert disk.calls.count("write") == 2
+    assert disk.calls.count("write") == first + 2
 
 
 @pytest.mark.parametrize("tail", [b"torn", b'{"whole":1}', b"\0\0\0", b"\r"])
@@ -64,8 +83,7 @@ def test_it_knows_how_long_the_file_is_behind_a_torn_line(path: Path, disk: Faul
     file.append(b"two\n")
     os.truncate(path, len(b"torn\ntwo"))
 
-    with pytest.raises(OSError, match="made the file shorter"):
-        file.append(b"three\n")
+    assert_conflict(file, "shortened")
 
 
 def test_a_write_that_is_taken_in_parts_is_gone_on_with(path: Path, disk: FaultyDisk) -> None:
@@ -83,6 +101,17 @@ def test_a_write_that_takes_nothing_is_a_full_disk(path: Path, disk: FaultyDisk)
     with pytest.raises(OSError, match="No space") as caught:
         file.append(b"two\n")
     assert caught.value.errno == errno.ENOSPC
+
+
+def test_a_write_that_is_interrupted_is_gone_on_with(path: Path, disk: FaultyDisk) -> None:
+    file = file_at(path, disk, b"one\n")
+    disk.takes = 3
+    # every other call, as a handler that ends makes it
+    disk.plan = lambda number, name: errno.EINTR if name == "write" and number % 2 else None
+
+    assert file.append(b"two\nthree\n") == 4
+    assert path.read_bytes() == b"one\ntwo\nthree\n"
+    assert disk.calls.count("write") > 4
 
 
 @pytest.mark.parametrize("taken", [0, 1, 5, 10])
@@ -211,21 +240,25 @@ SCENES = {
 BATCH = b"three\nfour\n"
 
 
-CALLS = 9
-"""That a first append makes; no other makes more."""
+CALLS = 16
+"""That a first append makes; no other makes as many."""
 
 
 def test_the_first_append_makes_the_most_calls(path: Path, disk: FaultyDisk) -> None:
     file = file_at(path, disk)
     first = len(disk.calls)
     file.append(BATCH)
-    names = ["make_folder", "create", "open_read", "status", "status_at", "status", "write", "status"]
-    assert disk.calls[first:] == names
-    assert len(names) < CALLS
+    names = ["make_folder", "create", "open_read", "lock", "real_path", "process", "unlink", "create", "write", "close"]
+    assert disk.calls[first:] == [*names, "status", "status", "status", "status_at", "write", "position"]
+    assert len(disk.calls) - first == CALLS
 
     disk.calls.clear()
     file.append(BATCH)
-    assert disk.calls == ["status", "status_at", "status", "read", "write", "status"]
+    assert disk.calls == ["status", "status_at", "read", "write", "position"]
+    disk.calls.clear()
+    file.news()
+    file.append(BATCH)
+    assert disk.calls == ["status", "status_at", "read", "write", "position"]
 
 
 @pytest.mark.parametrize("undo_fails", [False, True], ids=["once", "from then on"])
@@ -254,6 +287,7 @@ def test_whatever_call_fails_the_append_is_there_or_is_not(
         assert content[len(scene.before) : start] in {b"", b"\n", BATCH, b"\n" + BATCH}
         file.close()
         assert disk.open_descriptors == set()
+        assert not path.with_name("log.lock").exists()
 
 
 def tried(file: GrowingFile, data: bytes) -> tuple[int | None, int]:
@@ -277,9 +311,9 @@ def test_a_file_that_was_deleted_is_not_written_to(path: Path, disk: FaultyDisk)
         file = Scene(b"one\n", earlier).play(path, disk)
         path.unlink()
 
-        with pytest.raises(FileNotFoundError):
-            file.append(b"three\n")
+        assert_conflict(file, "deleted")
         assert not path.exists()
+        file.close()
 
 
 def test_a_file_that_was_replaced_is_not_written_to(path: Path, disk: FaultyDisk, tmp_path: Path) -> None:
@@ -288,15 +322,13 @@ def test_a_file_that_was_replaced_is_not_written_to(path: Path, disk: FaultyDisk
         ours = path.rename(tmp_path / "moved")
         path.write_bytes(b"another\n")
 
-        for _ in range(2):
-            with pytest.raises(OSError, match="another file has taken its place") as caught:
-                file.append(b"three\n")
-            assert caught.value.errno == errno.ESTALE
-            assert path.read_bytes() == b"another\n"
+        assert_conflict(file, "replaced")
+        assert path.read_bytes() == b"another\n"
 
         ours.rename(path)
         file.append(b"three\n")
         assert path.read_bytes() == b"one\n" + (earlier or b"") + b"three\n"
+        file.close()
 
 
 @pytest.mark.parametrize("left", [0, 3])
@@ -304,24 +336,97 @@ def test_a_file_that_was_made_shorter_is_not_written_to(path: Path, disk: Faulty
     file = Scene(b"one\n", b"two\n").play(path, disk)
     os.truncate(path, left)
 
-    with pytest.raises(OSError, match="made the file shorter") as caught:
-        file.append(b"three\n")
-
-    assert caught.value.errno == errno.ESTALE
+    assert_conflict(file, "shortened")
     assert path.stat().st_size == left
     with pytest.raises(OSError, match="made the file shorter"):
         file.read(4, 3)
+
+
+@pytest.mark.parametrize("longer", [0, 1, 100])
+def test_a_file_that_was_made_shorter_and_grew_again_is_not_written_to(
+    path: Path, disk: FaultyDisk, longer: int
+) -> None:
+    ours = b"".join(b"%d\n" % n for n in range(100))
+    file = Scene(ours, b"two\n").play(path, disk)
+    theirs = ours[:50] + b"x" * (len(ours) - 47 + longer) + b"\n"
+    with path.open("r+b") as other:
+        other.truncate(50)
+        other.seek(0)
+        other.write(theirs)
+
+    assert_conflict(file, "changed")
+    assert path.read_bytes() == theirs
+
+
+def test_the_end_is_compared_and_no_more(path: Path, disk: FaultyDisk) -> None:
+    """What it costs must not depend on the file's length."""
+    file = file_at(path, disk, b"x" * 5000 + b"\n")
+    disk.read_lengths.clear()
+    file.append(b"two\n")
+
+    assert disk.read_lengths == [TAIL]
 
 
 def test_a_file_that_somebody_else_made_is_left_to_them(path: Path, disk: FaultyDisk) -> None:
     file = file_at(path, disk)
     path.write_bytes(b"theirs\n")
 
-    with pytest.raises(FileExistsError):
-        file.append(b"ours\n")
-
+    assert_conflict(file, "begun")
     assert path.read_bytes() == b"theirs\n"
     assert disk.open_descriptors == set()
+
+
+def test_a_file_that_somebody_else_made_and_writes_is_in_use(path: Path, disk: FaultyDisk) -> None:
+    file = file_at(path, disk)
+    theirs = file_at(path, disk)
+    theirs.append(b"theirs\n")
+
+    for _ in range(2):
+        with pytest.raises(SessionInUse) as caught:
+            file.append(b"ours\n")
+        assert (caught.value.path, caught.value.owner) == (str(path), me())
+    assert path.read_bytes() == b"theirs\n"
+    theirs.append(b"more\n")
+    theirs.close()
+    assert disk.open_descriptors == set()
+    assert_conflict(file, "begun")
+
+
+def test_a_file_that_somebody_else_begins_as_soon_as_we_have_made_it_is_theirs(path: Path, disk: FaultyDisk) -> None:
+    """Made by us, empty, and locked by who opened it first."""
+    file, theirs = file_at(path, disk), GrowingFile(str(path), RealDisk(), WriterLock(RealDisk(), me))
+    make = disk.create
+
+    def create(text: str) -> int:
+        descriptor = make(text)
+        assert theirs.open() == b""
+        return descriptor
+
+    setattr(disk, "create", create)  # noqa: B010 - a method is not to be assigned, for the type checkers
+    with pytest.raises(SessionInUse):
+        file.append(b"ours\n")
+
+    assert theirs.append(b"theirs\n") == 0
+    assert path.read_bytes() == b"theirs\n"
+    file.close()
+    assert disk.open_descriptors == set()
+    theirs.close()
+
+
+def test_a_file_is_made_where_a_symlink_leads(path: Path, disk: FaultyDisk) -> None:
+    """It used to be taken for a file that somebody else had begun."""
+    path.symlink_to("target")
+    file = file_at(path, disk)
+    disk.takes_before_failing = 2
+    with disk.failing(errno.EIO, names=("write",)), pytest.raises(OSError, match="Input/output"):
+        file.append(b"one\n")
+    assert path.is_symlink()
+    assert not path.exists()
+
+    file.append(b"one\n")
+    assert path.with_name("target").read_bytes() == b"one\n"
+    assert path.with_name("target.lock").exists()
+    assert path.is_symlink()
 
 
 def theirs_after(path: Path, disk: FaultyDisk, name: str, theirs: bytes) -> None:
@@ -330,8 +435,9 @@ def theirs_after(path: Path, disk: FaultyDisk, name: str, theirs: bytes) -> None
 
     def call(*args: object) -> object:
         result = made(*args)
-        with path.open("ab") as other:
-            other.write(theirs)
+        if name != "create" or args == (str(path),):
+            with path.open("ab") as other:
+                other.write(theirs)
         return result
 
     setattr(disk, name, call)
@@ -342,14 +448,13 @@ def test_a_file_that_we_made_and_somebody_else_began_is_left_to_them(path: Path,
     file = file_at(path, disk)
     theirs_after(path, disk, "create", b"theirs\n")
 
-    with pytest.raises(FileExistsError, match="somebody else began"):
+    with pytest.raises(StoreConflict, match="somebody else has begun"):
         file.append(b"ours\n")
 
     assert path.read_bytes() == b"theirs\n"
     assert disk.open_descriptors == set()
     del disk.create
-    with pytest.raises(FileExistsError):
-        file.append(b"ours\n")
+    assert_conflict(file, "begun")
     assert path.read_bytes() == b"theirs\n"
 
 
@@ -358,10 +463,9 @@ def test_a_file_that_we_made_and_somebody_else_wrote_into_with_us_is_left_to_bot
     file = file_at(path, disk)
     written_between(path, disk, b"half a l")
 
-    with pytest.raises(OSError, match="wrote into the same line") as caught:
+    with pytest.raises(StoreConflict, match="somebody else has changed"):
         file.append(b"ours\n")
 
-    assert caught.value.errno == errno.ESTALE
     assert path.read_bytes() == b"half a lours\n"
     assert disk.open_descriptors == set()
 
@@ -395,7 +499,7 @@ def test_a_file_that_took_the_place_of_the_one_we_made_is_left_to_them(
         return descriptor
 
     setattr(disk, "create", create)  # noqa: B010 - a method is not to be assigned, for the type checkers
-    with pytest.raises(OSError, match=r"another file has taken its place|No such file"):
+    with pytest.raises((OSError, StoreConflict), match=r"somebody else has replaced|No such file"):
         file.append(b"ours\n")
 
     assert (path.read_bytes() if path.exists() else None) == content
@@ -419,9 +523,7 @@ def test_an_empty_file_that_somebody_else_began_is_left_to_them(path: Path, disk
     file = file_at(path, disk, b"")
     path.write_bytes(b"theirs\n")
 
-    with pytest.raises(FileExistsError, match="somebody else began"):
-        file.append(b"ours\n")
-
+    assert_conflict(file, "begun")
     assert path.read_bytes() == b"theirs\n"
 
 
@@ -444,6 +546,8 @@ def written_between(
     """Somebody else writes while we do: before our bytes land, or right behind them."""
 
     def write(descriptor: int, data: bytes) -> int:
+        if Path(f"/proc/self/fd/{descriptor}").readlink() != path:
+            return os.write(descriptor, data)  # who holds the lock
         for turn in ("theirs", "ours") if not after else ("ours", "theirs"):
             if turn == "theirs":
                 with path.open("ab") as other:
@@ -465,18 +569,33 @@ def test_where_it_landed_is_told_when_somebody_else_was_faster(path: Path, disk:
     start = file.append(b"two\n")
 
     assert file.read(start, 4) == b"two\n"
+    assert file.before_ours() == ([] if after else [(4, b"theirs\n")])
+    assert file.news() == ([(8, b"theirs\n")] if after else [])
     assert file.append(b"two\n") > start
+    assert path.read_bytes() in {b"one\ntheirs\ntwo\ntheirs\ntwo\n", b"one\ntwo\ntheirs\ntwo\ntheirs\n"}
+
+
+def test_our_own_fresh_line_is_enough_where_somebody_else_began_one_meanwhile(path: Path, disk: FaultyDisk) -> None:
+    """It used to be refused, and was there all the same."""
+    file = file_at(path, disk, b"one\ntorn")
+    written_between(path, disk, b"half")
+
+    assert file.append(b"two\n") == 13
+    assert path.read_bytes() == b"one\ntornhalf\ntwo\n"
+    assert file.news() == [(4, b"tornhalf\n")]
 
 
 def test_a_line_that_somebody_else_wrote_into_is_not_acknowledged(path: Path, disk: FaultyDisk) -> None:
     file = file_at(path, disk, b"one\n")
     written_between(path, disk, b"half a l")
 
-    with pytest.raises(OSError, match="wrote into the same line") as caught:
+    with pytest.raises(StoreConflict, match="somebody else has changed"):
         file.append(b"two\n")
 
-    assert caught.value.errno == errno.ESTALE
     assert path.read_bytes() == b"one\nhalf a ltwo\n"
+    del disk.write
+    assert file.news() == [(4, b"half a ltwo\n")]
+    assert file.append(b"two\n") == 16
 
 
 @pytest.mark.parametrize("after", [False, True])
@@ -503,8 +622,10 @@ def test_closing_never_fails_and_twice_does_nothing(path: Path, disk: FaultyDisk
         file.close()
         file.close()
 
-    assert disk.calls.count("close") == 2
     assert disk.open_descriptors == set()
+    disk.calls.clear()
+    file.close()
+    assert disk.calls == []
 
 
 def test_a_file_that_cannot_be_opened_raises_what_the_disk_says(path: Path, disk: FaultyDisk) -> None:
@@ -517,3 +638,198 @@ def test_a_file_that_cannot_be_opened_raises_what_the_disk_says(path: Path, disk
             assert caught.value.errno == number
             file.close()
     assert disk.open_descriptors == set()
+
+
+def test_what_somebody_else_appended_is_news_once_and_in_whole_lines(path: Path, disk: FaultyDisk) -> None:
+    file = file_at(path, disk, b"one\n")
+    assert file.news() == []
+    with path.open("ab", buffering=0) as other:
+        other.write(b"two\nthree\nfo")
+        assert file.news() == [(4, b"two\nthree\n")]
+        assert file.news() == []
+        other.write(b"ur\n")
+        assert file.news() == [(14, b"four\n")]
+        assert file.append(b"five\n") == 19
+        assert file.news() == []
+        other.write(b"six")
+        assert file.news() == []
+        assert file.append(b"seven\n") == 28
+        assert file.news() == [(24, b"six\n")]
+        other.write(b"rest\n")
+        assert file.news() == [(34, b"rest\n")]
+    assert path.read_bytes() == b"one\ntwo\nthree\nfour\nfive\nsix\nseven\nrest\n"
+
+
+def test_a_line_that_was_not_ended_when_the_file_was_opened_is_news_whole(path: Path, disk: FaultyDisk) -> None:
+    """Its rest used to be taken for a line of its own."""
+    for rest, news in ((b"o\nthree\n", [(4, b"two\nthree\n")]), (b"\nthree\n", [(7, b"three\n")]), (b"\n", [])):
+        file = file_at(path, disk, b"one\ntw")
+        with path.open("ab") as other:
+            other.write(rest)
+        assert file.news() == news
+        assert file.append(b"four\n") == 6 + len(rest)
+        assert file.news() == []
+        file.close()
+
+
+def test_what_the_disk_does_not_give_is_news_later(path: Path, disk: FaultyDisk) -> None:
+    file = file_at(path, disk, b"one\n")
+    with path.open("ab") as other:
+        other.write(b"two\n")
+    for nth in range(4):
+        with disk.failing(errno.EIO, only=nth), pytest.raises(OSError, match="Input/output"):
+            file.news()
+
+    assert file.news() == [(4, b"two\n")]
+
+
+@pytest.mark.parametrize("scene", SCENES.values(), ids=SCENES)
+def test_what_is_taken_back_was_never_there(scene: Scene, path: Path, disk: FaultyDisk) -> None:
+    file = scene.play(path, disk)
+    before = path.read_bytes() if path.exists() else None
+    for _ in range(2):
+        file.append(BATCH)
+        file.take_back()
+        assert (path.read_bytes() if path.exists() else None) == before
+        file.take_back()
+    assert file.news() == []
+    start = file.append(b"five\n")
+    assert path.read_bytes()[start:] == b"five\n"
+    assert path.read_bytes()[:start].strip(b"\n") == scene.before.strip(b"\n")
+
+
+@pytest.mark.parametrize("scene", SCENES.values(), ids=SCENES)
+def test_what_cannot_be_taken_back_now_is_cut_before_the_next_append_or_when_it_is_closed(
+    scene: Scene, tmp_path: Path, disk: FaultyDisk
+) -> None:
+    for nth, close in ((nth, close) for nth in range(4) for close in (False, True)):
+        path = tmp_path / f"{nth}-{close}" / "log"
+        path.parent.mkdir()
+        file = scene.play(path, disk)
+        file.append(BATCH)
+        with disk.failing(errno.EIO, only=nth, and_on=True):
+            file.take_back()
+        if not close:
+            start = file.append(b"five\n")
+            assert path.read_bytes()[start:] == b"five\n"
+            assert path.read_bytes()[:start].strip(b"\n") == scene.before.strip(b"\n")
+        file.close()
+        if close:
+            assert (path.read_bytes() if path.exists() else b"") == scene.before
+        assert disk.open_descriptors == set()
+
+
+def test_what_somebody_else_wrote_around_what_is_taken_back_is_news_once(path: Path, disk: FaultyDisk) -> None:
+    """What stood before it used to be news twice."""
+    file = file_at(path, disk, b"one\n")
+    written_between(path, disk, b"theirs\n")
+    file.append(b"two\n")
+    file.take_back()
+    assert path.read_bytes() == b"one\ntheirs\n"
+    assert file.news() == [(4, b"theirs\n")]
+
+    written_between(path, disk, b"more\n", after=True)
+    file.append(b"three\n")
+    file.take_back()
+    # they wrote behind it: it stays, and is as good as theirs
+    assert path.read_bytes() == b"one\ntheirs\nthree\nmore\n"
+    assert file.news() == [(11, b"three\nmore\n")]
+
+
+def test_what_is_taken_back_too_late_is_news(path: Path, disk: FaultyDisk) -> None:
+    """Somebody wrote behind it, and that was listened to already."""
+    file = file_at(path, disk, b"one")
+    file.append(b"two\n")
+    with path.open("ab") as other:
+        other.write(b"theirs\n")
+    assert file.news() == [(8, b"theirs\n")]
+    file.take_back()
+
+    assert path.read_bytes() == b"one\ntwo\ntheirs\n"
+    assert file.news() == [(4, b"two\n")]
+    assert file.append(b"three\n") == 15
+
+
+def test_an_empty_file_that_was_there_is_not_taken_away(path: Path, disk: FaultyDisk) -> None:
+    """It used to be, when what stood in it was taken back."""
+    file = file_at(path, disk, b"")
+    inode = path.stat().st_ino
+    file.append(b"one\n")
+    file.take_back()
+
+    assert (path.read_bytes(), path.stat().st_ino) == (b"", inode)
+
+
+@pytest.mark.parametrize("scene", SCENES.values(), ids=SCENES)
+def test_a_refused_append_is_cut_at_the_end_where_the_disk_lets_us(scene: Scene, path: Path, disk: FaultyDisk) -> None:
+    """A look that fails behind a write that went well, and a cut that fails: the entry used to be there for the next reader."""
+    file = scene.play(path, disk)
+
+    def plan(number: int, name: str) -> int | None:
+        written = path.exists() and path.stat().st_size > len(scene.before)
+        return errno.EIO if written and name != "write" else None
+
+    disk.plan = plan
+    with pytest.raises(OSError, match="Input/output"):
+        file.append(BATCH)
+    assert path.read_bytes().endswith(BATCH)
+
+    disk.plan = lambda _number, _name: None
+    file.close()
+    assert path.read_bytes() == scene.before
+    assert disk.open_descriptors == set()
+
+
+def test_a_sync_is_of_the_file_and_once_of_each_name_that_is_new(tmp_path: Path, disk: FaultyDisk) -> None:
+    synced = disk.synced_folders
+    path = tmp_path / "a" / "b" / "log"
+    file = file_at(path, disk)
+    file.sync()
+    assert synced == []
+    file.append(b"one\n")
+    for _ in range(2):
+        file.sync()
+    assert synced == [str(tmp_path), str(tmp_path / "a"), str(tmp_path / "a" / "b")]
+    assert disk.calls.count("sync") == 2
+    file.close()
+
+    # who made it may not have synced its name
+    synced.clear()
+    file = file_at(path, disk, b"one\n")
+    file.append(b"two\n")
+    for _ in range(2):
+        file.sync()
+    assert synced == [str(tmp_path / "a" / "b")]
+
+
+def test_a_name_that_could_not_be_synced_is_synced_later(tmp_path: Path, disk: FaultyDisk) -> None:
+    """Those of folders that a failed append had made used to be forgotten."""
+    path = tmp_path / "a" / "b" / "log"
+    file = file_at(path, disk)
+    with disk.failing(errno.ENOSPC, names=("write",)), pytest.raises(OSError, match="No space"):
+        file.append(b"one\n")
+    file.append(b"one\n")
+    synced = disk.synced_folders
+    for done in range(3):
+        # the file, and each time one more
+        with disk.failing(errno.EIO, only=2 if done else 1), pytest.raises(OSError, match="Input/output"):
+            file.sync()
+        assert len(synced) == done
+    file.sync()
+    assert synced == [str(tmp_path), str(tmp_path / "a"), str(tmp_path / "a" / "b")]
+
+
+@pytest.mark.parametrize("number", ERRNOS)
+def test_a_failed_sync_is_told_and_what_was_not_hardened_is_taken_back(
+    path: Path, disk: FaultyDisk, number: int
+) -> None:
+    file = file_at(path, disk, b"one\n")
+    for name in ("sync", "sync_folder"):
+        file.append(b"two\n")
+        with disk.failing(number, names=(name,)), pytest.raises(OSError, match=os.strerror(number)):
+            file.sync()
+        file.take_back()
+        assert path.read_bytes() == b"one\n"
+    file.append(b"three\n")
+    file.sync()
+    assert path.read_bytes() == b"one\nthree\n"

@@ -9,7 +9,7 @@ import pytest
 
 from sapwood.events.codec import decode_envelope
 from sapwood.events.entries import Header
-from sapwood.events.errors import CannotWrite, StoreClosed
+from sapwood.events.errors import CannotWrite, SessionInUse, StoreClosed
 from sapwood.store.memory import MemoryStore
 from sapwood.store.port import Store
 from sapwood.store.testing import StoreMaker, check_store
@@ -127,6 +127,22 @@ class CountsFromTheEnd(Sound):
         return super().line(index % len(self.tree) if index < 0 and len(self.tree) else index)
 
 
+class ShowsWhatIsStaged(Sound):
+    def stage(self, lines: Sequence[bytes]) -> None:
+        super().stage(lines)
+        self.commit()
+
+
+class KeepsWhatIsDiscarded(Sound):
+    def discard(self) -> None:
+        self.commit()
+
+
+class GrowsByItself(Sound):
+    def refresh(self) -> None:
+        self.append([b'{"type":"custom","id":"here%d","parentId":null}' % len(self.tree)])
+
+
 BROKEN: list[tuple[type[Sound], str]] = [
     (Reorders, "appended was"),
     (LosesTheLastLine, "appended was"),
@@ -145,6 +161,9 @@ BROKEN: list[tuple[type[Sound], str]] = [
     (BeginsWithSomething, "holds 1 entries before the first append"),
     (CountsFromTheEnd, "line(-3) of a store of two entries raised nothing"),
     (WalksBackwards, "an append changed what was there"),
+    (ShowsWhatIsStaged, "what is staged shows before it is committed"),
+    (KeepsWhatIsDiscarded, "after a discard the store shows"),
+    (GrowsByItself, "a refresh changed"),
 ]
 
 
@@ -203,3 +222,23 @@ def test_a_store_that_changes_its_header_is_told() -> None:
 
     with pytest.raises(AssertionError, match="the header changed with the first append"):
         check_store(StoreMaker(new=lambda: Restless(HEADER), reopen=memory_maker().reopen))
+
+
+def second_writer(make: Callable[[Store, bool], Store]) -> StoreMaker:
+    sound = memory_maker()
+    return StoreMaker(new=sound.new, reopen=sound.reopen, second=make)
+
+
+def test_a_store_that_lets_a_second_writer_in_is_told() -> None:
+    with pytest.raises(AssertionError, match="a second writer raised nothing"):
+        check_store(second_writer(lambda store, read_only: store))
+
+
+def test_a_reader_that_may_write_is_told() -> None:
+    def second(store: Store, read_only: bool) -> Store:
+        if not read_only:
+            raise SessionInUse(store.where, None)
+        return store
+
+    with pytest.raises(AssertionError, match="opened for reading alone says that it may be written"):
+        check_store(second_writer(second))

@@ -1,0 +1,121 @@
+"""One writer a session (S10).
+
+1. The lock is the kernel's, on the open file itself: it holds for every path, symlink and hard link to it, in this process and in others,
+   and it ends with the process that holds it, however that ends. No record, clock or process number decides anything.
+2. Beside the file, under the name that its path comes to, lies a record of who holds it, for whoever is refused. One that is missing,
+   damaged or left behind by a dead process only means that less is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from typing import Final
+
+import msgspec
+
+from sapwood.events.base import Wire
+from sapwood.events.errors import Owner, SessionInUse
+from sapwood.store.disk import Disk, write_all
+
+SUFFIX: Final = ".lock"
+LONGEST: Final = 4096
+"""Bytes of a record that are looked at: ours has about a hundred."""
+
+
+class _Record(Wire, frozen=True, kw_only=True):
+    pid: int
+    host: str
+    since: str
+    process: str
+    """What tells this process from an older or a later one with its number."""
+
+
+class WriterLock:
+    """The right to write one session: taken for a descriptor, given back at the end."""
+
+    def __init__(self, disk: Disk, me: Callable[[], Owner]) -> None:
+        self._disk = disk
+        self._me = me
+        self._descriptor: int | None = None
+        self._record: tuple[str, bytes] | None = None
+
+    def take(self, descriptor: int, path: str) -> None:
+        """Take the lock of an open file. `SessionInUse` if somebody has it."""
+        if not self._disk.lock(descriptor):
+            raise SessionInUse(path, self._owner(descriptor, path))
+        self._descriptor = descriptor
+        with suppress(OSError):  # where no record can be, the lock holds all the same
+            self._sign(path)
+
+    @contextmanager
+    def keeping_out(self, path: str) -> Generator[None]:
+        """Nobody else begins to write what stands at a path meanwhile, if something does. `SessionInUse` if somebody has."""
+        descriptor = None
+        with suppress(FileNotFoundError):
+            descriptor = self._disk.open_read(path)
+        if descriptor is None:
+            yield
+            return
+        try:
+            if not self._disk.lock(descriptor):
+                raise SessionInUse(path, self._owner(descriptor, path))
+            yield
+        finally:
+            with suppress(OSError):
+                self._disk.unlock(descriptor)
+            with suppress(OSError):
+                self._disk.close(descriptor)
+
+    def move(self, descriptor: int, path: str) -> None:
+        """Go on with another open file, whose lock we have."""
+        self.give_back()
+        self._descriptor = descriptor
+        with suppress(OSError):
+            self._sign(path)
+
+    def give_back(self) -> None:
+        """Let others write. Nothing if it was never taken."""
+        if self._record is not None:
+            path, record = self._record
+            with suppress(OSError):
+                if record.startswith(self._read(path)):  # all that could be written of it
+                    self._disk.unlink(path)
+            self._record = None
+        if self._descriptor is not None:
+            with suppress(OSError):
+                self._disk.unlock(self._descriptor)
+            self._descriptor = None
+
+    def _sign(self, path: str) -> None:
+        me, disk = self._me(), self._disk
+        name = disk.real_path(path) + SUFFIX
+        signed = _Record(pid=me.pid, host=me.host or "", since=me.since or "", process=disk.process(me.pid) or "")
+        record = msgspec.json.encode(signed) + b"\n"
+        with suppress(FileNotFoundError):
+            disk.unlink(name)
+        descriptor = disk.create(name)
+        self._record = name, record
+        try:
+            write_all(disk, descriptor, record)
+        finally:
+            disk.close(descriptor)
+
+    def _owner(self, descriptor: int, path: str) -> Owner | None:
+        """What is known of whoever holds it."""
+        host = self._me().host
+        with suppress(OSError, msgspec.DecodeError, UnicodeDecodeError):
+            record = msgspec.json.decode(self._read(self._disk.real_path(path) + SUFFIX), type=_Record)
+            if record.host != host or self._disk.process(record.pid) == record.process:
+                return Owner(pid=record.pid, host=record.host, since=record.since)
+        with suppress(OSError):
+            pid = self._disk.lock_holder(descriptor)
+            return None if pid is None else Owner(pid=pid, host=host)
+        return None
+
+    def _read(self, name: str) -> bytes:
+        descriptor = self._disk.open_read(name)
+        try:
+            return self._disk.read(descriptor, 0, LONGEST)
+        finally:
+            self._disk.close(descriptor)
