@@ -32,7 +32,7 @@ from sapwood.events.errors import SapwoodError
 from sapwood.events.ids import EntryId, new_entry_id
 from sapwood.events.messages import AssistantMessage
 from sapwood.events.models import Model
-from sapwood.events.requests import Accept, Acquire, Append, CallId, Generate, Project, StopCall
+from sapwood.events.requests import Accept, Acquire, Append, CallId, Generate, Project, StopCall, Withdraw
 from sapwood.events.runtime import AgentSettled, Diagnostic, Event
 
 
@@ -60,6 +60,10 @@ class _Run:
     call: CallId
     """Its model call, the one under way or the next one."""
     ended: trio.Event = attrs.field(factory=trio.Event)
+    stopped: bool = False
+    """Whether nobody waits any more for a disk that refuses."""
+    recording: EntryId | None = None
+    """What is being appended."""
 
 
 class Agent(Actor[Prompt | Abort]):
@@ -128,7 +132,7 @@ class Agent(Actor[Prompt | Abort]):
                 self._desk.publish(event)
                 return Told()
             case Record():
-                return await self._record(do)
+                return await self._record(do, run)
             case CallModel(turn_index):
                 run.call = _call_id(taken, turn_index)
                 try:
@@ -138,12 +142,14 @@ class Agent(Actor[Prompt | Abort]):
             case _:
                 assert_never(do)
 
-    async def _record(self, do: Record) -> Happened:
+    async def _record(self, do: Record, run: _Run) -> Happened:
         desk = self._desk
         entry_id = do.entry_id or new_entry_id(desk.environment.random, desk.view.tree.ids)
         entry = MessageEntry(id=entry_id, parent_id=None, timestamp=desk.environment.timestamp(), message=do.message)
         # wherever the leaf is: the lease keeps it on this branch, and what came since belongs before this message
-        await insist(desk.session_log, Append(entries=(entry,)))
+        run.recording = entry_id
+        await insist(desk.session_log, Append(entries=(entry,), patient=not run.stopped))
+        run.recording = None
         return Recorded(do.message, entry_id)
 
     async def _answer(self, call_id: CallId) -> AssistantMessage:
@@ -168,6 +174,9 @@ class Agent(Actor[Prompt | Abort]):
     async def _abort(self) -> None:
         runs = tuple(self._runs.values())
         for run in runs:
+            run.stopped = True
+            if run.recording is not None:
+                await self._desk.session_log.ask(Withdraw(entry_id=run.recording))
             await self._desk.model_actor.ask(StopCall(call_id=run.call))
         for run in runs:
             await run.ended.wait()

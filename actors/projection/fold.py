@@ -117,11 +117,13 @@ class Fold:
         self._leaf, self._seen, self._length = None, 0, 0
 
     def context(self, *, explained: bool = False) -> Context:
-        """The selection, each message with its entry; with `explained` also why each other entry of the path gives none."""
+        """The selection, each message with its entry; `explained`: also why an entry of the path gives none, and where history is lost."""
         leaf = None if self._leaf is None else self._view.tree.id(self._leaf)
         items = tuple(counted.item for selected in self._selected for counted in selected.counted)
-        absent = self._absent() if explained else {}
-        return Context(leaf=leaf, items=items, absent=absent, thinking_level=self._thinking, model=self._model)
+        absent, gaps = (self._absent(), self._gaps()) if explained else ({}, {})
+        return Context(
+            leaf=leaf, items=items, absent=absent, gaps=gaps, thinking_level=self._thinking, model=self._model
+        )
 
     def measure(self) -> Measured:
         """How full the context is (T5)."""
@@ -226,6 +228,12 @@ class Fold:
                     case _:
                         pass
         return "off"
+
+    def _gaps(self) -> dict[EntryId, str]:
+        """Entries of the path above which something is lost, and what."""
+        tree = self._view.tree
+        lost = {tree.id(index): tree.lost_above(index) for index in tree.path(self._leaf)}
+        return {entry_id: parent for entry_id, parent in lost.items() if parent is not None}
 
     def _absent(self) -> dict[EntryId, Absent]:
         """Entries of the path that give no message, and why."""

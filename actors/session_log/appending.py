@@ -13,7 +13,7 @@ import attrs
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from sapwood.events.entries import Entry, KnownEntry, Unknown
+from sapwood.events.entries import BOOKKEEPING, Entry, KnownEntry, Unknown, kind_of
 from sapwood.events.errors import Refused, StaleLeaf
 from sapwood.events.ids import EntryId
 from sapwood.store.tree import Tree
@@ -36,29 +36,57 @@ class AlreadyDone:
 Decision = Go | AlreadyDone | StaleLeaf | Refused
 
 
-def decide(
-    tree: Tree, entries: Sequence[KnownEntry], expected: EntryId | UnsetType | None, stored: Callable[[int], Entry]
-) -> Decision:
-    """What to do about an append. `stored(index)` gives an entry of the log."""
+@attrs.frozen
+class Log:
+    """What an append is decided on: the committed entries, and those that are about to be."""
+
+    tree: Tree
+    stored: Callable[[int], Entry]
+    """The committed entry at an index."""
+    pending: dict[EntryId, KnownEntry] = attrs.field(factory=dict[EntryId, KnownEntry])
+    """In their order: a chain, the first one under the tree's leaf."""
+
+    @property
+    def leaf(self) -> EntryId | None:
+        """The last of all of them."""
+        if self.pending:
+            return next(reversed(self.pending))
+        return None if self.tree.leaf is None else self.tree.id(self.tree.leaf)
+
+    def find(self, entry_id: EntryId) -> Entry | None:
+        index = self.tree.index(entry_id)
+        return self.pending.get(entry_id) if index is None else self.stored(index)
+
+
+def decide(log: Log, entries: Sequence[KnownEntry], expected: EntryId | UnsetType | None) -> Decision:
+    """What to do about an append."""
     if not entries:
         return Refused("bad-input", "nothing to append: give at least one entry")
     ids = [entry.id for entry in entries]
     if len(set(ids)) < len(ids):
         return Refused("duplicate-entry", "the same id is given to two entries of one append")
-    known = [index for index in map(tree.index, ids) if index is not None]
+    known = [found for found in map(log.find, ids) if found is not None]
     if known:
         same = len(known) == len(ids) and all(
-            _content(stored(index)) == _content(entry) for index, entry in zip(known, entries, strict=True)
+            _content(one) == _content(entry) for one, entry in zip(known, entries, strict=True)
         )
         return (
             AlreadyDone(tuple(ids))
             if same
-            else Refused("duplicate-entry", f"the id {tree.id(known[0])} belongs to another entry: pick a new one")
+            else Refused("duplicate-entry", f"the id {known[0].id} belongs to another entry: pick a new one")
         )
-    leaf = tree.leaf
-    if not isinstance(expected, UnsetType) and not _stands(tree, expected, leaf):
-        return StaleLeaf(expected, None if leaf is None else tree.id(leaf))
-    return Go(_chained(entries, None if leaf is None else tree.id(leaf)))
+    if not isinstance(expected, UnsetType) and not _still_stands(log, expected):
+        return StaleLeaf(expected, log.leaf)
+    return Go(_chained(entries, log.leaf))
+
+
+def _still_stands(log: Log, expected: EntryId | None) -> bool:
+    for entry in reversed(log.pending.values()):
+        if entry.id == expected:
+            return True
+        if kind_of(entry) not in BOOKKEEPING:
+            return False
+    return _stands(log.tree, expected, log.tree.leaf)
 
 
 def _stands(tree: Tree, expected: EntryId | None, leaf: int | None) -> bool:
@@ -85,4 +113,4 @@ def _content(entry: Entry) -> Entry:
     return entry if isinstance(entry, Unknown) else msgspec.structs.replace(entry, parent_id=None)
 
 
-__all__ = ["UNSET", "AlreadyDone", "Decision", "Go", "decide"]
+__all__ = ["UNSET", "AlreadyDone", "Decision", "Go", "Log", "decide"]

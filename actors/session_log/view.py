@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from sapwood.events.codec import decode_entry
+from sapwood.events.damage import Damage
 from sapwood.events.entries import Entry, Header, Label, SessionInfo
 from sapwood.events.ids import EntryId
 from sapwood.store.port import Store
@@ -46,6 +47,11 @@ class View:
     def where(self) -> str:
         """The file's path, or `:memory:`."""
         return self._store.where
+
+    @property
+    def damage(self) -> Sequence[Damage]:
+        """What is wrong with the file, in order (S7)."""
+        return self._store.damage
 
     @property
     def leaf(self) -> EntryId | None:

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 
 from msgspec import UNSET, UnsetType
 
-from sapwood.actors.kernel import Refuse, Reply
+from sapwood.actors.environment import Environment
+from sapwood.actors.kernel import Refuse, Reply, Start
 from sapwood.actors.session_log.actor import SessionLog
+from sapwood.actors.session_log.committing import Committer
 from sapwood.actors.session_log.view import View
-from sapwood.events.entries import KnownEntry
+from sapwood.events.entries import Custom, KnownEntry
 from sapwood.events.errors import CannotWrite, StaleLeaf, Unencodable
 from sapwood.events.ids import EntryId
 from sapwood.events.requests import Append, Appended
 from sapwood.events.runtime import EntryAppended, Event
 from sapwood.store.memory import MemoryStore
-from tests.build import HEADER, message_entry, user
+from tests.build import HEADER, TIME, message_entry, user
 
 U1, U2 = message_entry("u1", user("one")), message_entry("u2", user("two"))
 
 
 class Refusing(MemoryStore):
-    """A disk that is full."""
+    """A disk that will never be written."""
 
-    def append(self, lines: Sequence[bytes]) -> None:
+    def stage(self, lines: Sequence[bytes]) -> None:
         if lines:
-            raise CannotWrite("s.jsonl", OSError(28, "No space left on device"))
+            raise CannotWrite("s.jsonl", OSError(errno.EROFS, "Read-only file system"))
 
 
 class Desk:
@@ -35,13 +38,14 @@ class Desk:
         self.store = store or MemoryStore(HEADER)
         self.view = View(self.store)
         self.told: list[tuple[Event, int]] = []
-        self.log = SessionLog(self.store, self.view, self.publish)
+        committer = Committer(self.store, self.view, self.publish, run_sync=Environment().run_sync)
+        self.log = SessionLog(committer)
 
     def publish(self, event: Event) -> int:
         self.told.append((event, len(self.view)))
         return len(self.told)
 
-    def append(self, *entries: KnownEntry, expected_leaf: EntryId | UnsetType = UNSET) -> Reply | Refuse:
+    def append(self, *entries: KnownEntry, expected_leaf: EntryId | UnsetType = UNSET) -> Reply | Refuse | Start:
         return self.log.handle(Append(entries=entries, expected_leaf=expected_leaf))
 
 
@@ -75,7 +79,7 @@ def test_a_stale_leaf_changes_nothing() -> None:
     assert (len(desk.view), len(desk.told)) == (1, 1)
 
 
-def test_a_full_disk_changes_nothing_and_is_told_to_the_asker() -> None:
+def test_a_disk_that_will_never_be_written_changes_nothing_and_is_told_to_the_asker() -> None:
     desk = Desk(Refusing(HEADER))
 
     refusal = desk.append(U1)
@@ -87,9 +91,20 @@ def test_a_full_disk_changes_nothing_and_is_told_to_the_asker() -> None:
 
 def test_what_json_cannot_carry_is_refused_before_anything_is_written() -> None:
     desk = Desk()
+    no_number = Custom(id=EntryId("c1"), parent_id=None, timestamp=TIME, custom_type="x", data=float("nan"))
 
-    refusal = desk.append(U1, message_entry("u2", user("\ud800")))
+    refusal = desk.append(U1, no_number)
 
     assert isinstance(refusal, Refuse)
     assert isinstance(refusal.error, Unencodable)
     assert (len(desk.view), desk.told) == (0, [])
+
+
+def test_what_is_brought_is_cleaned_before_it_is_written() -> None:
+    desk = Desk()
+
+    desk.append(message_entry("u1", user("half \ud800 and \0 nothing")))
+
+    (entry,) = desk.view.entries()
+    assert entry == message_entry("u1", user("half \ufffd and  nothing"))
+    assert [event.entry for event, _ in desk.told if isinstance(event, EntryAppended)] == [entry]

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from msgspec import UNSET, UnsetType
 
-from sapwood.actors.session_log.appending import AlreadyDone, Decision, Go, decide
+from sapwood.actors.session_log.appending import AlreadyDone, Decision, Go, Log, decide
 from sapwood.actors.session_log.view import View
 from sapwood.events.codec import encode_entry
 from sapwood.events.entries import Custom, Entry, KnownEntry, Label
@@ -24,7 +24,7 @@ def log(*entries: Entry) -> View:
 
 
 def attempt(view: View, *entries: KnownEntry, expected: EntryId | UnsetType | None = UNSET) -> Decision:
-    return decide(view.tree, entries, expected, view.entry)
+    return decide(Log(view.tree, view.entry), entries, expected)
 
 
 def label(name: str, parent: str) -> Label:
@@ -98,3 +98,36 @@ def test_asking_again_is_already_done_whatever_came_since() -> None:
 )
 def test_an_id_that_is_taken_and_an_append_of_nothing_are_refused(entries: tuple[KnownEntry, ...]) -> None:
     assert isinstance(attempt(log(U1), *entries), Refused)
+
+
+def pending(*entries: KnownEntry) -> Log:
+    """A committed user message, and behind it entries that are about to be committed."""
+    view = log(U1)
+    return Log(view.tree, view.entry, {entry.id: entry for entry in entries})
+
+
+def test_entries_hang_under_what_is_about_to_be_committed() -> None:
+    decision = decide(pending(A1), [NEW], UNSET)
+
+    assert isinstance(decision, Go)
+    assert decision.entries[0].parent_id == "a1"
+
+
+@pytest.mark.parametrize("expected", ["u1", "l1", "l2"])
+def test_an_append_stands_when_only_bookkeeping_is_about_to_be_committed(expected: str) -> None:
+    decision = decide(pending(label("l1", "u1"), label("l2", "l1")), [NEW], EntryId(expected))
+
+    assert isinstance(decision, Go)
+    assert decision.entries[0].parent_id == "l2"
+
+
+def test_an_append_does_not_stand_when_a_message_is_about_to_be_committed() -> None:
+    decision = decide(pending(A1, label("l1", "a1")), [NEW], EntryId("u1"))
+
+    assert isinstance(decision, StaleLeaf)
+    assert (decision.expected, decision.actual) == ("u1", "l1")
+
+
+def test_what_is_about_to_be_committed_is_done_already_if_it_is_the_same() -> None:
+    assert decide(pending(A1), [A1], UNSET) == AlreadyDone((A1.id,))
+    assert isinstance(decide(pending(A1), [message_entry("a1", user("other"))], UNSET), Refused)

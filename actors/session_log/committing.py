@@ -1,0 +1,251 @@
+"""From an append that is asked for to one that is acknowledged.
+
+1. In the order of asking. What is not acknowledged is in no tree, no fold and no event.
+2. `os`: written and acknowledged at once. `disk`: whatever waits is written as one, hardened once, and acknowledged together.
+3. While the disk refuses, appends wait: whoever leaves withdraws, the rest is written in order once it takes them (S8).
+4. What somebody else wrote into the file comes first, and is decided on (S9).
+
+It outlives the actor that asks it: after a crash, what waited has been refused, and what was being written is finished.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+from typing import Final, Literal, assert_never
+
+import attrs
+import trio
+
+from sapwood.actors.environment import RunSync
+from sapwood.actors.kernel import Refuse
+from sapwood.actors.session_log.appending import AlreadyDone, Go, Log, decide
+from sapwood.actors.session_log.view import View
+from sapwood.events.codec import encode_entry
+from sapwood.events.entries import KnownEntry, Unknown, kind_of
+from sapwood.events.errors import CannotOpen, CannotWrite, Refused, SapwoodError, StaleLeaf, StoreError, Unencodable
+from sapwood.events.ids import EntryId
+from sapwood.events.requests import Append, Appended
+from sapwood.events.runtime import DamageFound, EntryAppended, Event, SessionMoved, StoreDegraded, StoreRecovered
+from sapwood.store.port import Store
+
+Durability = Literal["os", "disk"]
+"""Acknowledged means: `os`, it survives a killed process; `disk`, it survives a power cut (S5)."""
+
+PASSING: Final = frozenset(
+    getattr(errno, name)
+    for name in ("ENOSPC", "EDQUOT", "EIO", "EINTR", "EAGAIN", "EMFILE", "ENFILE", "ENOMEM", "ENOBUFS")
+)
+"""What a disk says that may write again later. Anything else (a mode, a file system that is read-only) waits for nobody."""
+SOONEST: Final = 0.05
+LATEST: Final = 2.0
+"""Seconds between two tries, doubling: a disk that was full for a blink is noticed at once, and one that stays full costs nothing."""
+
+
+@attrs.define(eq=False)
+class Ticket:
+    """An append that waits."""
+
+    append: Append
+    answer: Appended | Refuse | None = None
+
+
+@attrs.define(eq=False)
+class _Batch:
+    """What is written as one."""
+
+    where: str
+    """The store's place before it."""
+    lines: list[bytes] = attrs.field(factory=list[bytes])
+    entries: dict[EntryId, KnownEntry] = attrs.field(factory=dict[EntryId, KnownEntry])
+    tickets: dict[Ticket, tuple[EntryId, ...]] = attrs.field(factory=dict[Ticket, tuple[EntryId, ...]])
+    """Whom it answers, and with which ids."""
+
+
+class Committer:
+    """Owns the way into a store."""
+
+    def __init__(
+        self,
+        store: Store,
+        view: View,
+        publish: Callable[[Event], int],
+        *,
+        durability: Durability = "os",
+        run_sync: RunSync,
+    ) -> None:
+        self._store = store
+        self._view = view
+        self._publish = publish
+        self._durability: Durability = durability
+        self._run_sync = run_sync
+        self._waiting: dict[Ticket, None] = {}
+        self._writing = False
+        self._round = trio.Event()
+        self._trouble: SapwoodError | None = None
+        """What the disk says, while it refuses."""
+        self._pause = SOONEST
+
+    def put(self, append: Append) -> Ticket:
+        """Take an append; its ticket is answered already if nothing stands in the way."""
+        ticket = Ticket(append)
+        if self._trouble is not None and not append.patient:
+            ticket.answer = Refuse(self._trouble)
+            return ticket
+        self._waiting[ticket] = None
+        if self._durability == "os" and not self._writing and self._trouble is None:
+            batch = self._stage()
+            if batch is not None:
+                self._commit(batch)
+        return ticket
+
+    async def wait(self, ticket: Ticket) -> Appended:
+        """Wait for the answer of a ticket, and write for all that wait if nobody does. Whoever leaves withdraws its own."""
+        try:
+            while ticket.answer is None:
+                if self._writing:
+                    await self._round.wait()
+                else:
+                    await self._write()
+        finally:
+            self._waiting.pop(ticket, None)
+        match ticket.answer:
+            case Refuse(error):
+                raise error
+            case appended:
+                return appended
+
+    def withdraw(self, entry_id: EntryId) -> None:
+        """Refuse what waits for a disk that refuses, if this entry is in it."""
+        if self._trouble is None:
+            return
+        for ticket in tuple(self._waiting):
+            if any(entry.id == entry_id for entry in ticket.append.entries):
+                self._answer(ticket, Refuse(self._trouble))
+        self._end_round()
+
+    async def restore(self) -> str | None:
+        """Put the file back to its path, between two rounds; where what stood there went. Raises what the store raises."""
+        while self._writing:
+            await self._round.wait()
+        self._writing = True
+        try:
+            return await self._run_sync(self._store.restore)
+        finally:
+            self._writing = False
+            self._end_round()
+
+    async def _write(self) -> None:
+        """One round: for a disk that refuses, after a pause."""
+        self._writing = True
+        try:
+            if self._trouble is not None:
+                await trio.sleep(self._pause)
+                self._pause = min(self._pause * 2, LATEST)
+            with trio.CancelScope(shield=True):
+                batch = self._stage()
+                if batch is not None and (self._durability == "os" or await self._harden()):
+                    self._commit(batch)
+        finally:
+            self._writing = False
+            self._end_round()
+
+    def _end_round(self) -> None:
+        self._round.set()
+        self._round = trio.Event()
+
+    def _stage(self) -> _Batch | None:
+        """Decide on all that waits, and put it into the file; None if there is nothing to commit."""
+        store, batch = self._store, _Batch(self._store.where)
+        try:
+            self._take_in()
+            for ticket in tuple(self._waiting):
+                self._decide(ticket, batch)
+            if batch.lines:
+                store.stage(batch.lines)
+                return batch
+        except SapwoodError as error:
+            self._refuse(error)
+        return None
+
+    def _decide(self, ticket: Ticket, batch: _Batch) -> None:
+        append = ticket.append
+        decision = decide(Log(self._store.tree, self._view.entry, batch.entries), append.entries, append.expected_leaf)
+        match decision:
+            case Go(entries):
+                try:
+                    lines = [encode_entry(entry) for entry in entries]
+                except Unencodable as error:
+                    self._answer(ticket, Refuse(error))
+                    return
+                batch.lines += lines
+                batch.entries |= {entry.id: entry for entry in entries}
+                batch.tickets[ticket] = tuple(entry.id for entry in entries)
+            case AlreadyDone(entry_ids):
+                if batch.entries.keys() & entry_ids:
+                    batch.tickets[ticket] = entry_ids
+                else:
+                    self._answer(ticket, Appended(entry_ids=entry_ids, leaf=self._view.leaf))
+            case StaleLeaf() | Refused():
+                self._answer(ticket, Refuse(decision))
+            case _:
+                assert_never(decision)
+
+    async def _harden(self) -> bool:
+        """Whether what is staged is on the medium now. What is not is staged no longer: the kernel may have dropped it."""
+        try:
+            await self._run_sync(self._store.sync)
+        except StoreError as error:
+            self._store.discard()
+            self._refuse(error)
+            return False
+        except BaseException:
+            self._store.discard()
+            raise
+        return True
+
+    def _commit(self, batch: _Batch) -> None:
+        store, view, first = self._store, self._view, len(self._view)
+        store.commit()
+        if store.where != batch.where:
+            why = "a version 1 file is never written: its entries were copied to a version 3 session beside it"
+            self._publish(SessionMoved(old_path=batch.where, new_path=store.where, why=why))
+        for index, entry in enumerate(batch.entries.values(), first):
+            view.remember(index, entry)
+        self._announce(first)
+        for ticket, entry_ids in batch.tickets.items():
+            self._answer(ticket, Appended(entry_ids=entry_ids, leaf=view.leaf))
+        if self._trouble is not None:
+            self._trouble, self._pause = None, SOONEST
+            self._publish(StoreRecovered(written=len(batch.entries)))
+
+    def _take_in(self) -> None:
+        """What somebody else appended, as news."""
+        store, first, known = self._store, len(self._view), len(self._store.damage)
+        try:
+            store.refresh()
+        finally:
+            self._announce(first)
+            if found := store.damage[known:]:
+                self._publish(DamageFound(records=tuple(found)))
+
+    def _announce(self, first: int) -> None:
+        for index in range(first, len(self._view)):
+            committed = self._view.entry(index)
+            known = None if isinstance(committed, Unknown) else committed
+            self._publish(EntryAppended(entry_id=committed.id, kind=kind_of(committed), entry=known))
+
+    def _refuse(self, error: SapwoodError) -> None:
+        """Nothing of what waits could be written: it goes on waiting if that may pass, and is refused if not."""
+        passes = isinstance(error, CannotWrite | CannotOpen) and error.errno in PASSING
+        if passes and self._trouble is None:
+            self._publish(StoreDegraded(error_message=str(error), waiting=len(self._waiting)))
+        if passes:
+            self._trouble = error
+        for ticket in tuple(self._waiting):
+            if not (passes and ticket.append.patient):
+                self._answer(ticket, Refuse(error))
+
+    def _answer(self, ticket: Ticket, answer: Appended | Refuse) -> None:
+        ticket.answer = answer
+        self._waiting.pop(ticket, None)

@@ -1,0 +1,358 @@
+"""From asked for to acknowledged: one order, one write for all that wait, and a disk that refuses loses nothing."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import pytest
+import trio
+from msgspec import UNSET, UnsetType
+
+from sapwood.actors.session_log.committing import LATEST, PASSING, Committer, Durability, Ticket
+from sapwood.actors.session_log.view import View
+from sapwood.events.entries import KnownEntry, Label
+from sapwood.events.errors import CannotWrite, Refused, SapwoodError, StaleLeaf, StoreConflict, Unencodable
+from sapwood.events.ids import EntryId
+from sapwood.events.requests import Append, Appended
+from sapwood.events.runtime import EntryAppended, Event, StoreDegraded, StoreRecovered
+from sapwood.store.memory import MemoryStore
+from tests.build import HEADER, TIME, message_entry, user
+
+T = TypeVar("T")
+
+
+def message(entry_id: str) -> KnownEntry:
+    return message_entry(entry_id, user(entry_id))
+
+
+def label(entry_id: str) -> KnownEntry:
+    return Label(id=EntryId(entry_id), parent_id=None, timestamp=TIME, target_id=EntryId("u1"), label="x")
+
+
+class Fickle(MemoryStore):
+    """A store whose writes and syncs fail as it is told, and which counts them."""
+
+    def __init__(self) -> None:
+        super().__init__(HEADER)
+        self.refuses: int | None = None
+        self.sync_refuses: int | None = None
+        self.conflict: StoreConflict | None = None
+        self.stages: list[int] = []
+        self.synced: list[int] = []
+        """How many lines were staged at each sync."""
+        self.discarded = 0
+        self._now: list[bytes] = []
+
+    def refresh(self) -> None:
+        if self.conflict is not None:
+            raise self.conflict
+
+    def stage(self, lines: Sequence[bytes]) -> None:
+        if self.refuses is not None:
+            raise CannotWrite("s.jsonl", OSError(self.refuses, os.strerror(self.refuses)))
+        super().stage(lines)
+        self._now = [*lines]
+        self.stages.append(len(lines))
+
+    def sync(self) -> None:
+        self.synced.append(len(self._now))
+        if self.sync_refuses is not None:
+            raise CannotWrite("s.jsonl", OSError(self.sync_refuses, os.strerror(self.sync_refuses)))
+
+    def discard(self) -> None:
+        super().discard()
+        self.discarded += 1
+
+
+class Desk:
+    def __init__(self, durability: Durability = "os") -> None:
+        self.store = Fickle()
+        self.view = View(self.store)
+        self.told: list[Event] = []
+        self.gate = trio.Event()
+        """What holds up work in threads, until it is set."""
+        self.gate.set()
+        self.committer = Committer(self.store, self.view, self._publish, durability=durability, run_sync=self._run_sync)
+
+    def _publish(self, event: Event) -> int:
+        self.told.append(event)
+        return len(self.told)
+
+    async def _run_sync(self, function: Callable[[], T], /) -> T:
+        await self.gate.wait()
+        return function()
+
+    def put(self, *entry_ids: str, expected: EntryId | UnsetType | None = UNSET, patient: bool = True) -> Ticket:
+        entries = tuple(map(message, entry_ids))
+        return self.committer.put(Append(entries=entries, expected_leaf=expected, patient=patient))
+
+    @property
+    def ids(self) -> list[str]:
+        return [entry.id for entry in self.view.entries()]
+
+    @property
+    def announced(self) -> list[str]:
+        return [event.entry_id for event in self.told if isinstance(event, EntryAppended)]
+
+    def news(self, kind: type[T]) -> list[T]:
+        return [event for event in self.told if isinstance(event, kind)]
+
+
+async def outcome(desk: Desk, ticket: Ticket) -> Appended | SapwoodError:
+    try:
+        return await desk.committer.wait(ticket)
+    except SapwoodError as error:
+        return error
+
+
+async def test_an_append_is_acknowledged_at_once_where_the_kernel_is_enough() -> None:
+    desk = Desk()
+
+    ticket = desk.put("u1")
+
+    assert ticket.answer == Appended(entry_ids=(EntryId("u1"),), leaf=EntryId("u1"))
+    assert (desk.ids, desk.announced, desk.store.synced) == (["u1"], ["u1"], [])
+
+
+async def test_nothing_is_seen_before_it_is_on_the_medium(autojump_clock: trio.testing.MockClock) -> None:
+    desk = Desk("disk")
+    desk.gate = trio.Event()
+    ticket = desk.put("u1")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(outcome, desk, ticket)
+        await trio.testing.wait_all_tasks_blocked()
+        assert (desk.store.stages, desk.ids, desk.announced, ticket.answer) == ([1], [], [], None)
+        desk.gate.set()
+
+    assert (desk.ids, desk.announced) == (["u1"], ["u1"])
+
+
+async def test_all_that_waits_is_hardened_once(autojump_clock: trio.testing.MockClock) -> None:
+    desk = Desk("disk")
+    desk.gate = trio.Event()
+    first = desk.put("u1")
+    rest: list[Ticket] = []
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(outcome, desk, first)
+        await trio.testing.wait_all_tasks_blocked()
+        rest.extend(desk.put(f"n{number}") for number in range(63))
+        for ticket in rest:
+            nursery.start_soon(outcome, desk, ticket)
+        await trio.testing.wait_all_tasks_blocked()
+        desk.gate.set()
+
+    assert desk.store.synced == [1, 63]
+    assert desk.ids == ["u1", *(f"n{number}" for number in range(63))]
+    parents = [desk.view.tree.parent(place) for place in range(64)]
+    assert parents == [None, *range(63)]
+
+
+async def test_a_batch_is_decided_on_in_its_order() -> None:
+    desk = Desk("disk")
+    tickets = [
+        desk.put("u1", expected=None),
+        desk.put("u2", expected=EntryId("u1")),
+        desk.put("u3", expected=EntryId("u1")),
+        desk.put("u2"),
+        desk.committer.put(Append(entries=(message_entry("u2", user("another")),))),
+    ]
+
+    outcomes = [await outcome(desk, ticket) for ticket in tickets]
+
+    assert desk.ids == ["u1", "u2"]
+    assert [type(one) for one in outcomes] == [Appended, Appended, StaleLeaf, Appended, Refused]
+
+
+async def test_what_cannot_be_encoded_holds_up_nobody_else() -> None:
+    desk = Desk("disk")
+    odd = Label(id=EntryId("l1"), parent_id=None, timestamp="\ud800", target_id=EntryId("u1"))
+    tickets = [desk.put("u1"), desk.committer.put(Append(entries=(odd,))), desk.put("u2")]
+
+    outcomes = [await outcome(desk, ticket) for ticket in tickets]
+
+    assert [type(one) for one in outcomes] == [Appended, Unencodable, Appended]
+    assert desk.ids == ["u1", "u2"]
+
+
+@pytest.mark.parametrize("number", sorted(PASSING))
+async def test_a_disk_that_refuses_is_waited_for(number: int, autojump_clock: trio.testing.MockClock) -> None:
+    desk = Desk()
+    desk.put("u1")
+    desk.store.refuses = number
+    tickets = [desk.put("u2"), desk.put("u3"), desk.put("u4")]
+
+    async with trio.open_nursery() as nursery:
+        for ticket in tickets:
+            nursery.start_soon(outcome, desk, ticket)
+        await trio.sleep(60)
+        assert (desk.ids, desk.announced) == (["u1"], ["u1"])
+        assert [(event.waiting, number in PASSING) for event in desk.news(StoreDegraded)] == [(1, True)]
+        assert desk.news(StoreRecovered) == []
+        desk.store.refuses = None
+        with trio.fail_after(LATEST * 2):
+            for ticket in tickets:
+                await desk.committer.wait(ticket)
+
+    assert desk.ids == desk.announced == ["u1", "u2", "u3", "u4"]
+    assert [event.written for event in desk.news(StoreRecovered)] == [3]
+    assert isinstance(desk.put("u5").answer, Appended)
+    assert len(desk.news(StoreDegraded)) == 1
+
+
+async def test_a_sync_that_fails_is_taken_back_and_written_again(autojump_clock: trio.testing.MockClock) -> None:
+    desk = Desk("disk")
+    desk.store.sync_refuses = errno.EIO
+    ticket = desk.put("u1")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(outcome, desk, ticket)
+        await trio.sleep(0.01)
+        assert (desk.store.discarded, desk.ids, len(desk.news(StoreDegraded))) == (1, [], 1)
+        desk.store.sync_refuses = None
+
+    assert (desk.store.stages, desk.ids, desk.announced) == ([1, 1], ["u1"], ["u1"])
+    assert [event.written for event in desk.news(StoreRecovered)] == [1]
+
+
+async def test_a_disk_that_stays_full_is_not_asked_all_the_time(autojump_clock: trio.testing.MockClock) -> None:
+    desk = Desk()
+    tries = 0
+    stage = desk.store.stage
+
+    def counted(lines: Sequence[bytes]) -> None:
+        nonlocal tries
+        tries += 1
+        stage(lines)
+
+    desk.store.stage = counted  # type: ignore[method-assign]
+    desk.store.refuses = errno.ENOSPC
+    ticket = desk.put("u1")
+    with trio.move_on_after(3600):
+        await desk.committer.wait(ticket)
+
+    assert 3600 / LATEST <= tries <= 3600 / LATEST + 10
+    assert len(desk.news(StoreDegraded)) == 1
+
+
+async def test_whoever_leaves_withdraws_and_the_rest_goes_on(autojump_clock: trio.testing.MockClock) -> None:
+    desk = Desk()
+    desk.store.refuses = errno.ENOSPC
+    leaving, staying = desk.put("u1"), desk.put("u2")
+
+    async with trio.open_nursery() as nursery:
+        with trio.move_on_after(1):
+            nursery.start_soon(outcome, desk, staying)
+            await desk.committer.wait(leaving)
+        desk.store.refuses = None
+
+    assert desk.ids == ["u2"]
+    assert [event.written for event in desk.news(StoreRecovered)] == [1]
+
+
+async def test_an_append_that_is_withdrawn_is_refused_with_what_the_disk_says(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    desk = Desk()
+    desk.store.refuses = errno.ENOSPC
+    tickets = [desk.put("u1"), desk.put("u2")]
+    outcomes: list[Appended | SapwoodError] = []
+
+    async def follow(ticket: Ticket) -> None:
+        outcomes.append(await outcome(desk, ticket))
+
+    async with trio.open_nursery() as nursery:
+        for ticket in tickets:
+            nursery.start_soon(follow, ticket)
+        await trio.sleep(1)
+        desk.committer.withdraw(EntryId("u1"))
+        await trio.testing.wait_all_tasks_blocked()
+        assert [type(one) for one in outcomes] == [CannotWrite]
+        desk.store.refuses = None
+
+    assert desk.ids == ["u2"]
+
+
+async def test_what_is_being_hardened_cannot_be_withdrawn(autojump_clock: trio.testing.MockClock) -> None:
+    desk = Desk("disk")
+    desk.gate = trio.Event()
+    ticket = desk.put("u1")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(outcome, desk, ticket)
+        await trio.testing.wait_all_tasks_blocked()
+        desk.committer.withdraw(EntryId("u1"))
+        nursery.cancel_scope.cancel()
+        desk.gate.set()
+
+    assert desk.ids == desk.announced == ["u1"]
+
+
+async def test_who_has_no_patience_is_refused_at_once() -> None:
+    desk = Desk()
+    desk.store.refuses = errno.ENOSPC
+
+    first = desk.put("u1", patient=False)
+    second = desk.put("u2", patient=False)
+
+    assert [type(await outcome(desk, one)) for one in (first, second)] == [CannotWrite, CannotWrite]
+    assert desk.ids == []
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES, errno.EBADF])
+async def test_a_disk_that_will_never_write_is_waited_for_by_nobody(number: int) -> None:
+    desk = Desk()
+    desk.store.refuses = number
+
+    assert isinstance(await outcome(desk, desk.put("u1")), CannotWrite)
+    assert desk.news(StoreDegraded) == []
+
+
+async def test_a_conflict_is_told_to_all_that_wait() -> None:
+    desk = Desk("disk")
+    desk.store.conflict = StoreConflict("s.jsonl", "deleted")
+    tickets = [desk.put("u1"), desk.put("u2")]
+
+    assert [type(await outcome(desk, ticket)) for ticket in tickets] == [StoreConflict, StoreConflict]
+    desk.store.conflict = None
+    assert isinstance(await outcome(desk, desk.put("u3")), Appended)
+    assert desk.ids == ["u3"]
+
+
+async def test_what_somebody_else_wrote_is_told_and_decided_on() -> None:
+    desk = Desk()
+    desk.put("u1")
+
+    def refresh() -> None:
+        if EntryId("x1") not in desk.store.tree:
+            MemoryStore.stage(desk.store, [b'{"type":"message","id":"x1","parentId":"u1","timestamp":"","message":{}}'])
+            MemoryStore.commit(desk.store)
+
+    desk.store.refresh = refresh  # type: ignore[method-assign]
+    stale = desk.put("u2", expected=EntryId("u1"))
+    joined = desk.put("u3")
+
+    assert isinstance(await outcome(desk, stale), StaleLeaf)
+    assert isinstance(joined.answer, Appended)
+    assert desk.announced == ["u1", "x1", "u3"]
+
+
+@pytest.mark.parametrize("durability", ["os", "disk"])
+async def test_a_hundred_tasks_make_one_chain(durability: Durability, autojump_clock: trio.testing.MockClock) -> None:
+    desk = Desk(durability)
+
+    async def one(number: int) -> None:
+        await trio.sleep(number % 7 / 1000)
+        await desk.committer.wait(desk.put(f"n{number}"))
+
+    async with trio.open_nursery() as nursery:
+        for number in range(100):
+            nursery.start_soon(one, number)
+
+    assert sorted(desk.ids) == sorted(f"n{number}" for number in range(100))
+    assert [desk.view.tree.parent(place) for place in range(100)] == [None, *range(99)]
+    assert len(desk.store.synced) < 100
