@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -12,6 +12,7 @@ from sapwood.actors.outgoing import marked
 from sapwood.actors.projection.fold import Fold
 from sapwood.actors.session_log.view import View
 from sapwood.events.context import Context, ContextUsage
+from sapwood.events.damage import Damage
 from sapwood.events.entries import Entry, Header
 from sapwood.events.ids import EntryId
 from sapwood.events.models import Model
@@ -42,6 +43,11 @@ class Reading:
     def name(self) -> str | None:
         """The name that a person gave it."""
         return self._view.name()
+
+    @property
+    def damage(self) -> Sequence[Damage]:
+        """What is wrong with the file, in order; it stays as it is, and everything else in it is read (S7)."""
+        return tuple(self._view.damage)
 
     def entries(self) -> tuple[Entry, ...]:
         """All entries of all branches, in file order."""
@@ -99,4 +105,4 @@ def read(path: str | os.PathLike[str]) -> ReadSession:
 
     Raises `NotASession` for a file without a header and `CannotOpen` for one that cannot be read; both are the file's fault.
     """
-    return ReadSession(open_store(path, Environment(), must_exist=True))
+    return ReadSession(open_store(path, Environment(), read_only=True))

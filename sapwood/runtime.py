@@ -25,10 +25,12 @@ from sapwood.actors.model.providers.base import Provider
 from sapwood.actors.projection.actor import Projection
 from sapwood.actors.projection.fold import Fold
 from sapwood.actors.session_log.actor import SessionLog
+from sapwood.actors.session_log.committing import Committer, Durability
 from sapwood.actors.session_log.view import View
 from sapwood.events.commands import Snapshot
 from sapwood.events.models import Model
 from sapwood.events.runtime import (
+    DamageFound,
     EntryAppended,
     Event,
     MessageUpdate,
@@ -91,14 +93,26 @@ class Runtime:
         model: Model,
         cwd: str | None = None,
         session_id: str | None = None,
+        read_only: bool = False,
+        durability: Durability = "os",
         tap: Tap | None = None,
     ) -> AsyncGenerator[Session, None]:
         """Open a session: a file (made at its first entry if it is missing), one in memory (None), or a store of the host's.
 
-        Opening writes nothing (S4). Raises `NotASession` and `CannotOpen` (the file), `InvalidSessionId` (the asker). What the block raises
-        comes out as it is.
+        Args:
+            where: the session. One writer at a time: a second one gets `SessionInUse` (S10).
+            model: what is prompted.
+            cwd: the working folder that a new session notes; the present one if None.
+            session_id: of a new session; a UUIDv7 if None.
+            read_only: whether nothing is to be appended: then the file must exist, and may be in use.
+            durability: what an acknowledged entry survives: a killed process (`os`) or a power cut (`disk`, S5).
+            tap: sees, orders and strikes what actors receive: for scenarios and tests.
+
+        Opening writes nothing (S4). Damage of the file is in `Session.damage`, and told by one `DamageFound`. Raises `NotASession`,
+        `SessionInUse` and `CannotOpen` (the file, or a place where nothing may be written), `InvalidSessionId` (the asker). What the block
+        raises comes out as it is.
         """
-        store = open_store(where, self._environment, cwd=cwd, session_id=session_id)
+        store = open_store(where, self._environment, cwd=cwd, session_id=session_id, read_only=read_only)
         lease, view = Lease(), View(store)
 
         def snapshot() -> Snapshot:
@@ -107,7 +121,7 @@ class Runtime:
         ring = Ring(RING_EVENTS, merge=_merge, snapshot=snapshot)
         try:
             async with open_system(f"session {store.header.id}", ring=ring, tap=tap) as system:
-                session = Session(self._wire(system, store, view, lease, model))
+                session = Session(self._wire(system, store, view, lease, model, durability))
                 try:
                     yield session
                 finally:
@@ -116,7 +130,9 @@ class Runtime:
             ring.close()
             store.close()
 
-    def _wire(self, system: System, store: Store, view: View, lease: Lease, model: Model) -> Wiring:
+    def _wire(  # noqa: PLR0917 - it is what a session is made of
+        self, system: System, store: Store, view: View, lease: Lease, model: Model, durability: Durability
+    ) -> Wiring:
         environment, shelf, folds = self._environment, Shelf(), PresentFold(view)
         log = Log().bind(session=store.header.id)
 
@@ -126,7 +142,10 @@ class Runtime:
                 log.say("debug", name_of(event), seq=seq)
             return seq
 
-        session_log = system.spawn("session_log", lambda: SessionLog(store, view, publish))
+        if any(one.severity != "note" for one in store.damage):
+            publish(DamageFound(records=tuple(store.damage)))
+        committer = Committer(store, view, publish, durability=durability, run_sync=environment.run_sync)
+        session_log = system.spawn("session_log", lambda: SessionLog(committer))
         exclusion = system.spawn("exclusion", lambda: Exclusion(lease))
         inbox = system.spawn("inbox", lambda: Inbox(shelf, view, lambda: lease.holder == "run"), hears=HEARS)
         projection = system.spawn("projection", lambda: Projection(folds.renew, publish), hears=(EntryAppended,))
@@ -148,6 +167,7 @@ class Runtime:
         return Wiring(
             system=system,
             agent=agent,
+            session_log=session_log,
             inbox=inbox,
             shelf=shelf,
             lease=lease,
@@ -171,10 +191,15 @@ async def open_session(
     providers: Iterable[Provider] = (),
     environment: Environment | None = None,
     cwd: str | None = None,
+    session_id: str | None = None,
+    read_only: bool = False,
+    durability: Durability = "os",
 ) -> AsyncGenerator[Session, None]:
     """`Runtime.open_session` with a runtime of its own: for a program that has one session."""
     async with (
         Runtime(providers=providers, environment=environment) as runtime,
-        runtime.open_session(where, model=model, cwd=cwd) as session,
+        runtime.open_session(
+            where, model=model, cwd=cwd, session_id=session_id, read_only=read_only, durability=durability
+        ) as session,
     ):
         yield session

@@ -21,7 +21,7 @@ from sapwood.events.context import ContextUsage
 from sapwood.events.errors import Refused, SapwoodError, SessionClosed
 from sapwood.events.ids import EntryId, new_entry_id
 from sapwood.events.models import Model
-from sapwood.events.requests import Resolve
+from sapwood.events.requests import Resolve, Restore
 from sapwood.events.runtime import Event
 from sapwood.reading import Reading
 
@@ -35,6 +35,7 @@ class Wiring:
 
     system: System
     agent: Ref
+    session_log: Ref
     inbox: Ref
     shelf: Shelf
     lease: Lease
@@ -101,6 +102,15 @@ class Session(Reading):
         """Stop what runs; returns when it has settled. What came of the answer is recorded as aborted (R4)."""
         self._wiring.agent.guard()
         await self._stop()
+
+    async def restore(self) -> str | None:
+        """Put a file that somebody deleted or replaced back to its path, from what is open of it (S9); then prompts go on.
+
+        What stands at the path now gets a name beside it, which is returned. Raises `StoreError`.
+        """
+        if self._closed:
+            raise SessionClosed
+        return await self._wiring.session_log.ask(Restore())
 
     async def close(self) -> None:
         """Stop what runs, record it as stopped, and refuse what comes after. Twice does nothing, and waits for the first.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
+import platform
 
 from sapwood.actors.environment import Environment
 from sapwood.events.entries import SESSION_VERSION, Header
-from sapwood.events.errors import CannotOpen
+from sapwood.events.errors import CannotOpen, Owner
 from sapwood.events.ids import check_session_id, new_entry_id, new_session_id
 from sapwood.store.jsonl import open_jsonl
 from sapwood.store.memory import MemoryStore
@@ -31,15 +32,15 @@ def open_store(
     *,
     cwd: str | None = None,
     session_id: str | None = None,
-    must_exist: bool = False,
+    read_only: bool = False,
 ) -> Store:
-    """The store of a session: a file's, a new one in memory (None), or the host's own."""
+    """The store of a session: a file's, a new one in memory (None), or the host's own. One that is only to be read must exist."""
     if where is None:
         return MemoryStore(new_header(environment, cwd=cwd, session_id=session_id))
     if not isinstance(where, str | os.PathLike):
         return where
     path = os.fspath(where)
-    if must_exist and not os.path.exists(path):  # noqa: PTH110 - the path may be any text
+    if read_only and not os.path.exists(path):  # noqa: PTH110 - the path may be any text
         raise CannotOpen(path, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)))
     return open_jsonl(
         path,
@@ -47,4 +48,6 @@ def open_store(
         new=lambda: new_header(environment, cwd=cwd, session_id=session_id),
         new_id=lambda taken: new_entry_id(environment.random, taken),
         now=environment.timestamp,
+        me=lambda: Owner(pid=os.getpid(), host=platform.node(), since=environment.timestamp()),
+        read_only=read_only,
     )

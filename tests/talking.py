@@ -11,6 +11,7 @@ import trio
 from sapwood import Published, Runtime, Scripted, ScriptedAnswer, Session
 from sapwood.actors.environment import Environment
 from sapwood.actors.kernel import Reader, Tap
+from sapwood.actors.session_log.committing import Durability
 from sapwood.events.models import Model
 from sapwood.events.runtime import Event, MessageUpdate, name_of
 from sapwood.store.port import Store
@@ -25,11 +26,12 @@ async def talking(
     seed: int = 0,
     model: Model = MODEL,
     environment: Environment | None = None,
+    durability: Durability = "os",
 ) -> AsyncGenerator[Session, None]:
     """A session whose model says `answers`, one a turn."""
     script = [ScriptedAnswer(text=answer) if isinstance(answer, str) else answer for answer in answers]
     runtime = Runtime(providers=[Scripted({"turn": script})], environment=environment or Environment.scripted(seed))
-    async with runtime.open_session(where, model=model, cwd="/home/dev", tap=tap) as session:
+    async with runtime.open_session(where, model=model, cwd="/home/dev", durability=durability, tap=tap) as session:
         yield session
 
 

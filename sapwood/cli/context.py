@@ -10,6 +10,7 @@ from typing import Final, Literal
 import msgspec
 
 from sapwood.actors.projection.tokens import believable, context_tokens
+from sapwood.cli.damages import damage_in_short, damage_json
 from sapwood.cli.drawing import session_json, short_ids
 from sapwood.events.base import Json
 from sapwood.events.context import Absent, Context, ContextItem, Unsent
@@ -45,7 +46,12 @@ def show(session: Reading, *, window: int | None, full: bool) -> Iterator[Line]:
     context = session.context()
     short = short_ids(session.tree())
     yield line(Piece(f"{'role':18}{'tokens':>8}  {'entry':8}  text", "dim"))
+    told: set[str] = set()
     for item in context.items:
+        if item.entry_id in context.gaps and item.entry_id not in told:
+            told.add(item.entry_id)
+            lost = cut(context.gaps[item.entry_id], 40)
+            yield line(Piece(f"gap: the entry {lost}, which stood here, is lost", "bad"))
         yield line(
             Piece(f"{role_of(item.message):18}", "dim" if item.unsent else "accent"),
             f"{item.tokens:8,}  ",
@@ -57,6 +63,7 @@ def show(session: Reading, *, window: int | None, full: bool) -> Iterator[Line]:
             yield from (line("    ", text) for text in visible(message_in_words(item.message)).split("\n"))
     yield line()
     yield from _sums(session, context, window)
+    yield from damage_in_short(session)
 
 
 def to_json(session: Reading, *, window: int | None) -> Json:
@@ -78,6 +85,7 @@ def to_json(session: Reading, *, window: int | None) -> Json:
             for item in context.items
         ],
         "absent": dict(context.absent),
+        "gaps": dict(context.gaps),
         "model": None if context.model is None else {"provider": context.model[0], "id": context.model[1]},
         "thinkingLevel": context.thinking_level,
         "totals": {
@@ -93,6 +101,7 @@ def to_json(session: Reading, *, window: int | None) -> Json:
             "text": str(usage),
             "source": None if usage.tokens is None else _source(context, usage.tokens)[0],
         },
+        "damage": damage_json(session.damage),
     }
 
 
@@ -105,6 +114,9 @@ def _sums(session: Reading, context: Context, window: int | None) -> Iterator[Li
     if absent:
         told = ", ".join(f"{number} {ABSENT[reason]}" for reason, number in absent.most_common())
         yield line(f"{counted(len(context.absent), 'entry', 'entries')} of the path without a message: {told}")
+    if context.gaps:
+        names = ", ".join(f"{cut(lost, 40)} above {cut(below, 40)}" for below, lost in context.gaps.items())
+        yield line(Piece(f"{counted(len(context.gaps), 'gap')} in the path: {names} (lost)", "bad"))
     yield line(f"{_sent_tokens(context):,} tokens are sent, counted by the heuristic (four characters a token)")
     model = "none yet" if context.model is None else visible("/".join(context.model))
     yield line(f"model {model}, thinking {visible(context.thinking_level)}")

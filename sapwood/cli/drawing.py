@@ -13,6 +13,7 @@ from typing import Final
 
 import attrs
 
+from sapwood.cli.damages import damage_in_short, damage_json
 from sapwood.events.base import Json
 from sapwood.events.entries import MessageEntry
 from sapwood.events.ids import EntryId
@@ -76,9 +77,10 @@ def draw(session: Reading) -> Iterator[Line]:
             Piece(f"{kind_in_words(entry):12} ", "accent"),
             cut(entry_in_words(entry)) or Piece("(nothing)", "dim"),
             Piece(f"  [{cut(labels[entry_id], 40)}]" if entry_id in labels else "", "bold"),
-            Piece("  (its parent is missing)" if tree.detached(one.index) else "", "bad"),
+            Piece(_gap(tree, one.index), "bad"),
             Piece(f"  <- {marks[one.index]}" if one.index in marks else "", "bold"),
         )
+    yield from damage_in_short(session)
 
 
 def to_json(session: Reading) -> Json:
@@ -91,6 +93,7 @@ def to_json(session: Reading) -> Json:
         "leaf": None if tree.leaf is None else tree.id(tree.leaf),
         "position": None if position is None else tree.id(position),
         "entries": [_entry_json(session, one, labels, on_path=one.index in on_path) for one in placed(tree)],
+        "damage": damage_json(session.damage),
     }
 
 
@@ -135,6 +138,17 @@ def _marks(tree: Tree) -> dict[int, str]:
     return {leaf: "leaf"} | ({} if position is None else {position: "position"})
 
 
+def _gap(tree: Tree, index: int) -> str:
+    """What is said of an entry above which history is lost."""
+    lost = tree.lost_above(index)
+    if lost is None:
+        return ""
+    if lost == tree.id(index):
+        return "  (names itself as its parent)"
+    how = "it stands at the top" if tree.detached(index) else "bridged to the one above it"
+    return f"  (gap: its parent {cut(lost, 40)} is {'above it in a circle' if lost in tree else 'lost'}; {how})"
+
+
 def _about(session: Reading) -> str:
     tree = session.tree()
     tips = len(tree.tips())
@@ -159,4 +173,5 @@ def _entry_json(session: Reading, one: Placed, labels: Mapping[EntryId, str], *,
         "depth": one.depth,
         "onPath": on_path,
         "detached": tree.detached(one.index),
+        "lostParentId": tree.lost_above(one.index),
     }

@@ -1,6 +1,7 @@
 """The command line. Commands load what they need when they run: `sapwood --help` imports neither trio nor rich.
 
-1. Exit codes: 0 done; 1 a difference was found; 2 what was asked for cannot be done as it was asked; 4 the file is no session.
+1. Exit codes: 0 done; 1 a difference was found; 2 what was asked for cannot be done as it was asked; 3 the file is damaged, and readable;
+   4 it is no session.
 2. Whatever becomes of the standard streams, there is no traceback: a reader that went away ends it quietly, an output that is closed or
    full is told, a standard error that is closed is done without.
 """
@@ -17,7 +18,12 @@ from typing import Final
 
 import click
 
-COMMANDS: Final = {"replay": "sapwood.cli.replay", "show": "sapwood.cli.show", "tree": "sapwood.cli.tree"}
+COMMANDS: Final = {
+    "check": "sapwood.cli.check",
+    "replay": "sapwood.cli.replay",
+    "show": "sapwood.cli.show",
+    "tree": "sapwood.cli.tree",
+}
 """Each command and the module whose `command` it is."""
 INTERRUPTED: Final = 130
 """As shells say it of a process that was interrupted at the keyboard."""

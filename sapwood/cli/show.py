@@ -28,8 +28,9 @@ def command(file: str, *, full: bool, window: int | None, as_json: bool) -> None
 
     \b
     The JSON: {"session": {"id", "path", "version", "cwd", "name", "parentSession"}, "leaf", "messages": [...],
-    "absent": {entry: reason}, "model": {"provider", "id"} or null, "thinkingLevel",
-    "totals": {"messages", "unsent", "tokens", "sentTokens"}, "usage": {"tokens", "window", "percent", "text", "source"}};
+    "absent": {entry: reason}, "gaps": {entry: the lost parent}, "model": {"provider", "id"} or null, "thinkingLevel",
+    "totals": {"messages", "unsent", "tokens", "sentTokens"}, "usage": {"tokens", "window", "percent", "text", "source"},
+    "damage": as `sapwood check` has it};
     a message is {"role", "tokens", "entryId", "unsent", "text", "message"}.
     """  # noqa: D301 - click's own mark for lines that it may not wrap
     # commands load what they need when they run: in here

@@ -25,8 +25,9 @@ def command(file: str, *, as_json: bool) -> None:
       sapwood tree work.jsonl | less
 
     \b
-    The JSON: {"session": {"id", "path", "version", "cwd", "name", "parentSession"}, "leaf", "position", "entries": [...]};
-    an entry is {"id", "parentId", "kind", "role", "timestamp", "text", "label", "depth", "onPath", "detached"},
+    The JSON: {"session": {"id", "path", "version", "cwd", "name", "parentSession"}, "leaf", "position", "entries": [...],
+    "damage": as `sapwood check` has it}; an entry is
+    {"id", "parentId", "kind", "role", "timestamp", "text", "label", "depth", "onPath", "detached", "lostParentId"},
     in the order of drawing.
     """  # noqa: D301 - click's own mark for lines that it may not wrap
     # commands load what they need when they run: in here

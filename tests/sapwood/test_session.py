@@ -247,18 +247,18 @@ async def test_a_reader_may_lag_break_or_leave_and_nobody_waits_for_it() -> None
         assert len(pieces) == 3, "the fifty pieces of a lagging reader are merged into one between start and end"
 
 
-class FullDisk(RealDisk):
+class ReadOnlyDisk(RealDisk):
     """No file can be made on it."""
 
     def create(self, path: str) -> int:
-        raise OSError(errno.ENOSPC, "No space left on device")
+        raise OSError(errno.EROFS, "Read-only file system")
 
 
 async def test_a_disk_that_refuses_the_input_raises_and_the_session_stays_readable(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
-    async with talking(where=str(path), environment=Environment.scripted(disk=FullDisk())) as session:
+    async with talking(where=str(path), environment=Environment.scripted(disk=ReadOnlyDisk())) as session:
         reader = session.events()
-        with pytest.raises(CannotWrite, match="ENOSPC"):
+        with pytest.raises(CannotWrite, match="EROFS"):
             await session.prompt("hi")
 
         assert (session.state, session.entries(), path.exists()) == ("idle", (), False)
@@ -284,15 +284,15 @@ async def test_a_session_of_the_hosts_own_store_is_used_as_it_is(tmp_path: Path)
 
 
 class SecondWriteFails(RealDisk):
-    """The disk is full once the first append is on it."""
+    """The disk becomes read-only once the first append is on it."""
 
     def __init__(self) -> None:
-        self.writes = 0
+        self.appends = 0
 
     def write(self, descriptor: int, data: bytes) -> int:
-        self.writes += 1
-        if self.writes > 1:
-            raise OSError(errno.ENOSPC, "No space left on device")
+        self.appends += b'"parentId"' in data
+        if self.appends > 1:
+            raise OSError(errno.EROFS, "Read-only file system")
         return super().write(descriptor, data)
 
 
@@ -305,7 +305,7 @@ async def test_an_answer_that_cannot_be_written_is_told_with_the_outcome_and_the
 
         assert isinstance(outcome, Delivered)
         assert (outcome.aborted, outcome.answer) == (False, None)
-        assert "ENOSPC" in (outcome.error or "")
+        assert "EROFS" in (outcome.error or "")
         assert names(drain(reader))[-3:] == ["agent_end", "diagnostic", "agent_settled"]
 
 

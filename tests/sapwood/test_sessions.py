@@ -40,4 +40,4 @@ def test_none_is_memory_a_path_is_a_file_and_a_store_is_itself(tmp_path: Path) -
 
 def test_a_file_that_must_exist_is_not_made_up(tmp_path: Path) -> None:
     with pytest.raises(CannotOpen):
-        open_store(tmp_path / "s.jsonl", Environment(), must_exist=True)
+        open_store(tmp_path / "s.jsonl", Environment(), read_only=True)

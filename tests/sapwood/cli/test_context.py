@@ -125,7 +125,18 @@ def test_the_json_of_a_context_has_stable_keys(tmp_path: Path) -> None:
     with read(session_file(tmp_path, *talk())) as session:
         value = to_json(session, window=1000)
 
-    assert list(value) == ["session", "leaf", "messages", "absent", "model", "thinkingLevel", "totals", "usage"]
+    assert list(value) == [
+        "session",
+        "leaf",
+        "messages",
+        "absent",
+        "gaps",
+        "model",
+        "thinkingLevel",
+        "totals",
+        "usage",
+        "damage",
+    ]
     assert list(value["messages"][0]) == ["role", "tokens", "entryId", "unsent", "text", "message"]
     assert [one["unsent"] for one in value["messages"]] == [None, "aborted", "failed", None]
     assert value["messages"][0]["message"] == {"role": "user", "content": "one\ntwo", "timestamp": 1_767_225_600_000}

@@ -143,7 +143,8 @@ def test_an_entry_without_its_parent_is_shown_as_such(tmp_path: Path) -> None:
 
     assert lines == [
         "├─ ○ 11111111  user         hi",
-        "● 22222222  user         hi  (its parent is missing)  <- leaf, position",
+        "● 22222222  user         hi  (gap: its parent 99999999 is lost; it stands at the top)  <- leaf, position",
+        "the file is damaged in 1 place, with something lost in 1: see `sapwood check`",
     ]
 
 
@@ -189,6 +190,7 @@ def test_the_json_of_a_tree_has_stable_keys_and_whole_texts(tmp_path: Path) -> N
         "depth": 0,
         "onPath": True,
         "detached": False,
+        "lostParentId": None,
     }
 
 
