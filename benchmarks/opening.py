@@ -2,7 +2,7 @@
 
 Both sides read the file and cut it into lines. A real session of 2025 (version 1, a thousand entries of a kilobyte), which is not ours to
 pass on and is looked for beside the checkout; and one that is made here: version 3, twenty thousand entries, text of a few hundred bytes.
-Then the memory that an open session holds, and what an append costs at the end of a long file against a short one.
+Then the memory that an open session holds.
 
     uv run python -m benchmarks opening
 """
@@ -21,6 +21,7 @@ import msgspec
 from benchmarks.harness import Ratio, compare, limit
 from sapwood.events.codec import encode_entry, encode_header
 from sapwood.events.entries import SESSION_VERSION, Header, MessageEntry
+from sapwood.events.errors import Owner
 from sapwood.events.ids import EntryId, SessionId
 from sapwood.events.messages import UserMessage
 from sapwood.store.disk import RealDisk
@@ -34,16 +35,12 @@ TEXT_BYTES: Final = 300
 """A real entry has about a thousand bytes; a shorter one makes what we add weigh more."""
 JUST_GROWN: Final = 22_000
 """A dict has just doubled then, and is emptiest: the worst that an entry can cost."""
-FEW: Final = 100
 AGAIN: Final = 20
 """The real session is opened in two milliseconds, which is no more than the clock's own grain."""
-APPENDS: Final = 500
 
 BOUND: Final = 2.0
 BYTES_AN_ENTRY: Final = 200.0
 """S16. Ids, index, parents, kinds, places in the file."""
-APPEND_BOUND: Final = 1.5
-"""It is meant to be 1; system calls scatter."""
 
 TIME: Final = "2026-01-01T00:00:00.000Z"
 HEADER: Final = Header(version=SESSION_VERSION, id=SessionId("s1"), timestamp=TIME, cwd="/home/dev")
@@ -65,9 +62,17 @@ def bare(path: Path) -> None:
             decode(line)
 
 
-def opened(path: Path) -> JsonlStore:
+def opened(path: Path, *, read_only: bool = True) -> JsonlStore:
     """An open store."""
-    return open_jsonl(path, disk=RealDisk(), new=lambda: HEADER, new_id=lambda _: EntryId("ffffffff"), now=lambda: TIME)
+    return open_jsonl(
+        path,
+        disk=RealDisk(),
+        new=lambda: HEADER,
+        new_id=lambda _: EntryId("ffffffff"),
+        now=lambda: TIME,
+        read_only=read_only,
+        me=lambda: Owner(pid=0),
+    )
 
 
 def open_and_close(path: Path) -> None:
@@ -112,20 +117,8 @@ def bytes_an_entry(path: Path) -> float:
         tracemalloc.stop()
 
 
-def appending(path: Path, entries: int) -> Callable[[], None]:
-    """Five hundred appends at the end of a file; each round goes on where the last one ended."""
-    store = opened(generated(path, entries))
-
-    def append() -> None:
-        first = len(store.tree)
-        for number in range(first, first + APPENDS):
-            store.append([line(number)])
-
-    return append
-
-
 def run() -> Iterator[Ratio]:
-    """Opening over bare decoding, twice; memory; appending late over appending early."""
+    """Opening over bare decoding, twice; memory."""
     with tempfile.TemporaryDirectory() as folder:
         long = generated(Path(folder) / "long.jsonl", ENTRIES)
         if REAL.exists():
@@ -145,12 +138,6 @@ def run() -> Iterator[Ratio]:
         )
         fullest = generated(Path(folder) / "fullest.jsonl", JUST_GROWN)
         yield limit("bytes of memory an entry of an open session", bytes_an_entry(fullest), BYTES_AN_ENTRY)
-        yield compare(
-            f"append behind {ENTRIES:,} entries / behind {FEW}",
-            appending(Path(folder) / "late.jsonl", ENTRIES),
-            appending(Path(folder) / "early.jsonl", FEW),
-            bound=APPEND_BOUND,
-        )
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@
 //   { op: "fork", path, dir, cwd }             -> Pi's own copy of a whole file to a new file
 //   { op: "totals", path }                     -> Pi's own sums of the usage of all entries
 //   { op: "list", dir, cwd }                   -> what Pi lists in a folder
+//   { op: "cost", dir, count, text }           -> seconds of CPU for so many appends of a message of that text to a new session
 //
 // An append is { what, ... }; it may carry `as: "name"`, and "$name" then stands for its id in later ones:
 //
@@ -181,6 +182,18 @@ const ANSWER = {
       if (usage) addUsageToTotals(totals, usage);
     }
     return { totals };
+  },
+  cost: (question) => {
+    fs.mkdirSync(question.dir, { recursive: true });
+    const manager = SessionManager.create("/", question.dir);
+    const said = { role: "assistant", content: [{ type: "text", text: "" }], stopReason: "stop", timestamp: 0 };
+    manager.appendMessage(said); // before the first answer Pi keeps everything in memory
+    const started = process.cpuUsage();
+    for (let n = 0; n < question.count; n += 1) {
+      manager.appendMessage({ role: "user", content: [{ type: "text", text: question.text }], timestamp: n });
+    }
+    const used = process.cpuUsage(started);
+    return { seconds: (used.user + used.system) / 1e6, bytes: fs.statSync(manager.getSessionFile()).size };
   },
   list: async (question) => ({ sessions: await SessionManager.list(question.cwd, question.dir) }),
 };
