@@ -113,6 +113,7 @@ class Unencodable(SapwoodError):
     def __init__(self, what: str, cause: Exception) -> None:
         super().__init__(f"{what} cannot be written as JSON: {cause}")
         self.what = what
+        self.why = str(cause)
 
 
 class ProviderError(SapwoodError):

@@ -126,11 +126,14 @@ class Runtime:
                 log.say("debug", name_of(event), seq=seq)
             return seq
 
+        def report(provider: str, fault: Exception) -> None:
+            log.say("error", "provider_failed", provider=provider, exc_info=fault)
+
         session_log = system.spawn("session_log", lambda: SessionLog(store, view, publish))
         exclusion = system.spawn("exclusion", lambda: Exclusion(lease))
         inbox = system.spawn("inbox", lambda: Inbox(shelf, view, lambda: lease.holder == "run"), hears=HEARS)
         projection = system.spawn("projection", lambda: Projection(folds.renew, publish), hears=(EntryAppended,))
-        model_actor = system.spawn("model", lambda: ModelActor(self._providers, environment, publish))
+        model_actor = system.spawn("model", lambda: ModelActor(self._providers, environment, publish, report))
         desk = Desk(
             exclusion=exclusion,
             inbox=inbox,

@@ -83,7 +83,7 @@ SAID: list[tuple[SapwoodError, dict[str, object], str]] = [
     ),
     (
         Unencodable("custom", SURROGATE),
-        {"what": "custom"},
+        {"what": "custom", "why": str(SURROGATE)},
         (
             "custom cannot be written as JSON: 'utf-8' codec can't encode character '\\ud800' in position 0: "
             "surrogates not allowed"
