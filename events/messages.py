@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
 import msgspec
 
@@ -42,6 +42,30 @@ class Usage(Wire, frozen=True, kw_only=True):
     """Files of 2025 lack it."""
     cost: Cost | None = None
     """None when no price is known: never zero for that (M8)."""
+
+    # The four counts have no defaults: a default is left out of a line, where Pi needs it, or filled into another writer's that lacks it.
+    @classmethod
+    def of(
+        cls,
+        *,
+        input: int,  # noqa: A002 - the field's own name
+        output: int,
+        cache_read: int = 0,
+        cache_write: int = 0,
+        reasoning: int | None = None,
+        total_tokens: int | None = None,
+        cost: Cost | None = None,
+    ) -> Self:
+        """What a provider reports, which may know of no cache. The same fields, zeros where it says nothing."""
+        return cls(
+            input=input,
+            output=output,
+            cache_read=cache_read,
+            cache_write=cache_write,
+            reasoning=reasoning,
+            total_tokens=total_tokens,
+            cost=cost,
+        )
 
 
 class ToolDefinition(Wire, frozen=True, kw_only=True):

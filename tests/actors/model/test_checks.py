@@ -84,7 +84,10 @@ def test_a_good_piece_passes_as_it_is(piece: Delta) -> None:
 @EACH
 @pytest.mark.parametrize("at", [-1, None, "0", 0.0, True, [1], LAST_INDEX + 1])
 def test_a_piece_stands_at_a_whole_number_from_zero(piece: Delta, at: Any) -> None:
-    with pytest.raises(BadPiece, match=f"{type(piece).__name__} cannot be kept: content_index: expected"):
+    seen = at if type(at) is int else type(at).__name__
+    with pytest.raises(
+        BadPiece, match=f"{type(piece).__name__} cannot be kept: content_index: expected .*, got {seen}"
+    ):
         checked(odd(piece, content_index=at))
 
 
@@ -200,6 +203,13 @@ def test_a_good_end_passes_as_it_is_with_its_usage_made_whole() -> None:
     assert msgspec.structs.replace(kept, usage=end.usage) == end
     assert kept.usage == msgspec.structs.replace(usage(7), cost=NO_USAGE.cost)
     assert sound(finish(), {}) == (Finish(stop_reason="stop"), None)
+
+
+def test_usage_gets_the_sum_that_was_not_told_and_keeps_the_one_that_was() -> None:
+    counts = Usage(input=1, output=20, cache_read=300, cache_write=4_000)
+
+    assert sound(finish(usage=counts), {})[0].usage.total_tokens == 4_321
+    assert sound(finish(usage=msgspec.structs.replace(counts, total_tokens=7)), {})[0].usage.total_tokens == 7
 
 
 @pytest.mark.parametrize("reason", ENDS)
