@@ -76,8 +76,8 @@ def joined(first: Delta, second: Delta) -> Delta | None:
             kind = ToolCallDelta
         case _:
             return None
-    at, other, texts = first.content_index, second.content_index, (first.delta, second.delta)
+    at, other = first.content_index, second.content_index
     # a host may feed events of its own, and Python lets it write anything into them
-    if not (type(at) is type(other) is int and at == other and all(type(text) is str for text in texts)):
+    if not (type(at) is type(other) is int and at == other and type(first.delta) is type(second.delta) is str):
         return None
-    return kind(content_index=at, delta="".join(texts))
+    return kind(content_index=at, delta=first.delta + second.delta)
