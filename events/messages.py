@@ -79,7 +79,16 @@ class ToolReference(Wire, frozen=True, kw_only=True):
     name: str
 
 
-class SystemMessage(Wire, frozen=True, kw_only=True, tag_field="role", tag="system"):
+class Said(Wire, frozen=True, kw_only=True, tag_field="role"):
+    """Base of the messages."""
+
+    @property
+    def role(self) -> str:
+        """Who says it, as on the wire: `user`, `assistant`, `toolResult` …"""
+        return str(self.__struct_config__.tag)
+
+
+class SystemMessage(Said, frozen=True, kw_only=True, tag="system"):
     """A change to the prompt and the tools; replaying all of a path gives the present ones (P7)."""
 
     content: str | tuple[TextContent, ...]
@@ -89,7 +98,7 @@ class SystemMessage(Wire, frozen=True, kw_only=True, tag_field="role", tag="syst
     timestamp: int
 
 
-class UserMessage(Wire, frozen=True, kw_only=True, tag_field="role", tag="user"):
+class UserMessage(Said, frozen=True, kw_only=True, tag="user"):
     content: UserContent
     timestamp: int
 
@@ -104,7 +113,7 @@ class DeferredAnswer(Wire, frozen=True, kw_only=True):
     data: Json = None
 
 
-class AssistantMessage(Wire, frozen=True, kw_only=True, tag_field="role", tag="assistant"):
+class AssistantMessage(Said, frozen=True, kw_only=True, tag="assistant"):
     content: tuple[AssistantBlock, ...]
     api: str
     provider: str
@@ -125,7 +134,7 @@ class AssistantMessage(Wire, frozen=True, kw_only=True, tag_field="role", tag="a
     duration_ms: Number | None = None
 
 
-class ToolResultMessage(Wire, frozen=True, kw_only=True, tag_field="role", tag="toolResult"):
+class ToolResultMessage(Said, frozen=True, kw_only=True, tag="toolResult"):
     tool_call_id: ToolCallId
     tool_name: str
     content: tuple[UserBlock, ...]
@@ -139,7 +148,7 @@ class ToolResultMessage(Wire, frozen=True, kw_only=True, tag_field="role", tag="
     duration_ms: Number | None = None
 
 
-class BashExecutionMessage(Wire, frozen=True, kw_only=True, tag_field="role", tag="bashExecution"):
+class BashExecutionMessage(Said, frozen=True, kw_only=True, tag="bashExecution"):
     """A command that the person ran, not the model."""
 
     command: str
@@ -152,7 +161,7 @@ class BashExecutionMessage(Wire, frozen=True, kw_only=True, tag_field="role", ta
     timestamp: int
 
 
-class CustomMessage(Wire, frozen=True, kw_only=True, tag_field="role", tag="custom"):
+class CustomMessage(Said, frozen=True, kw_only=True, tag="custom"):
     """An extension's message: the model reads it as a user's."""
 
     custom_type: str
@@ -162,7 +171,7 @@ class CustomMessage(Wire, frozen=True, kw_only=True, tag_field="role", tag="cust
     timestamp: int
 
 
-class BranchSummaryMessage(Wire, frozen=True, kw_only=True, tag_field="role", tag="branchSummary"):
+class BranchSummaryMessage(Said, frozen=True, kw_only=True, tag="branchSummary"):
     """Derived from a branch_summary entry; never stored as a message."""
 
     summary: str
@@ -170,7 +179,7 @@ class BranchSummaryMessage(Wire, frozen=True, kw_only=True, tag_field="role", ta
     timestamp: int
 
 
-class CompactionSummaryMessage(Wire, frozen=True, kw_only=True, tag_field="role", tag="compactionSummary"):
+class CompactionSummaryMessage(Said, frozen=True, kw_only=True, tag="compactionSummary"):
     """Derived from a compaction entry; never stored as a message."""
 
     summary: str
@@ -199,8 +208,3 @@ UNKNOWN_COST = Cost(input=0, output=0, cache_read=0, cache_write=0, total=0, kno
 
 NO_USAGE = Usage(input=0, output=0, cache_read=0, cache_write=0, total_tokens=0, cost=UNKNOWN_COST)
 """For an attempt that ended before anything was billed."""
-
-
-def role_of(message: Message) -> str:
-    """The message's tag on the wire."""
-    return str(message.__struct_config__.tag)

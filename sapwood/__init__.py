@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         StaleLeaf,
         StoreError,
     )
-    from sapwood.events.messages import AssistantMessage, Usage, UserMessage
+    from sapwood.events.messages import AssistantMessage, SystemMessage, ToolResultMessage, Usage, UserMessage
     from sapwood.events.models import Model, Price
     from sapwood.events.runtime import Event
     from sapwood.reading import ReadSession, read
@@ -82,10 +82,12 @@ __all__ = [
     "StaleLeaf",
     "Store",
     "StoreError",
+    "SystemMessage",
     "TextContent",
     "TextDelta",
     "ThinkingContent",
     "ToolCall",
+    "ToolResultMessage",
     "Usage",
     "UserMessage",
     "Withdrawn",
@@ -134,6 +136,8 @@ _HOMES = {
     "StaleLeaf": "sapwood.events.errors",
     "StoreError": "sapwood.events.errors",
     "AssistantMessage": "sapwood.events.messages",
+    "SystemMessage": "sapwood.events.messages",
+    "ToolResultMessage": "sapwood.events.messages",
     "Usage": "sapwood.events.messages",
     "UserMessage": "sapwood.events.messages",
     "Model": "sapwood.events.models",

@@ -13,7 +13,6 @@ from sapwood.actors.projection.tokens import believable, context_tokens
 from sapwood.cli.drawing import session_json, short_ids
 from sapwood.events.base import Json
 from sapwood.events.context import Absent, Context, ContextItem, Unsent
-from sapwood.events.messages import role_of
 from sapwood.events.models import Model
 from sapwood.reading import Reading
 from sapwood.scenario.describing import message_in_words
@@ -47,7 +46,7 @@ def show(session: Reading, *, window: int | None, full: bool) -> Iterator[Line]:
     yield line(Piece(f"{'role':18}{'tokens':>8}  {'entry':8}  text", "dim"))
     for item in context.items:
         yield line(
-            Piece(f"{role_of(item.message):18}", "dim" if item.unsent else "accent"),
+            Piece(f"{item.message.role:18}", "dim" if item.unsent else "accent"),
             f"{item.tokens:8,}  ",
             Piece(f"{short(item.entry_id)}  ", "name"),
             Piece(f"not sent ({REASONS[item.unsent]}): " if item.unsent else "", "bad"),
@@ -68,7 +67,7 @@ def to_json(session: Reading, *, window: int | None) -> Json:
         "leaf": context.leaf,
         "messages": [
             {
-                "role": role_of(item.message),
+                "role": item.message.role,
                 "tokens": item.tokens,
                 "entryId": item.entry_id,
                 "unsent": item.unsent,

@@ -20,7 +20,6 @@ from sapwood.events.messages import (
     ToolDefinition,
     ToolReference,
     Usage,
-    role_of,
 )
 from tests.build import assistant, system, user
 from tests.events.wire import as_json, assert_round_trip, shape, shapes, tag_fields
@@ -75,11 +74,14 @@ def test_a_message_comes_back_as_it_was_under_its_role(kind: type[Message], data
     message = data.draw(of(kind))
 
     assert_round_trip(message, Message)
-    assert as_json(message)["role"] == role_of(message)
+    assert as_json(message)["role"] == message.role
 
 
-def test_each_role_is_told() -> None:
-    assert [role_of(message) for message in (system(), user(), assistant("x"))] == ["system", "user", "assistant"]
+def test_each_message_tells_its_role_and_nobody_can_change_it() -> None:
+    assert [message.role for message in (system(), user(), assistant("x"))] == ["system", "user", "assistant"]
+    assert {kind.__struct_config__.tag for kind in get_args(Message)} == {*WIRE, *DERIVED}
+    with pytest.raises(AttributeError):
+        user().role = "assistant"  # type: ignore[misc]
 
 
 def test_nothing_billed_has_the_numbers_that_pi_adds_up_and_says_that_its_price_is_unknown() -> None:
