@@ -120,9 +120,9 @@ def unfinished(
     """What came until now, and why no more did."""
     return AssistantMessage(
         content=draft.content,
-        api=without_surrogates(str(model.api)),
-        provider=without_surrogates(str(model.provider)),
-        model=without_surrogates(str(model.id)),
+        api=model.api,
+        provider=model.provider,
+        model=model.id,
         usage=NO_USAGE,
         stop_reason=reason,
         error_message=error,

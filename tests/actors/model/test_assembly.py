@@ -23,7 +23,6 @@ from sapwood.events.deltas import (
 )
 from sapwood.events.ids import ToolCallId
 from sapwood.events.messages import UNKNOWN_COST, AssistantMessage, Cost, Usage
-from sapwood.events.models import Model
 from tests.build import MODEL, MS, call, text, usage
 
 
@@ -158,9 +157,3 @@ def test_a_bad_end_is_a_failed_answer_with_what_came_and_what_is_good_of_it() ->
     assert (answer.content, answer.stop_reason, answer.usage.total_tokens) == ((text("so"),), "error", 7)
     assert answer.response_id == "r1"
     assert "stop_reason: pending" in (answer.error_message or "")
-
-
-def test_who_answers_can_be_written_whatever_a_host_calls_it() -> None:
-    answer = unfinished(Draft(), Model(provider="p\ud800", id="m"), started_ms=MS, reason="error", error=None)
-
-    assert (answer.provider, answer.model) == ("p\ufffd", "m")
