@@ -21,7 +21,7 @@ import msgspec
 from benchmarks.harness import Ratio, compare, limit
 from sapwood.events.codec import encode_entry, encode_header
 from sapwood.events.entries import SESSION_VERSION, Header, MessageEntry
-from sapwood.events.errors import Owner
+from sapwood.events.errors import Writer
 from sapwood.events.ids import EntryId, SessionId
 from sapwood.events.messages import UserMessage
 from sapwood.store.disk import RealDisk
@@ -71,7 +71,7 @@ def opened(path: Path, *, read_only: bool = True) -> JsonlStore:
         new_id=lambda _: EntryId("ffffffff"),
         now=lambda: TIME,
         read_only=read_only,
-        me=lambda: Owner(pid=0),
+        me=lambda: Writer(pid=0),
     )
 
 

@@ -12,7 +12,7 @@ from sapwood.events.base import Json, Wire
 from sapwood.events.content import ImageContent, TextContent, UserBlock
 from sapwood.events.entries import Replacement
 from sapwood.events.ids import EntryId, SessionId
-from sapwood.events.messages import AssistantMessage
+from sapwood.events.messages import FAILED, AssistantMessage
 from sapwood.events.models import Model
 
 T = TypeVar("T", covariant=True)
@@ -23,12 +23,20 @@ class Delivered(Wire, frozen=True, kw_only=True, tag_field="outcome", tag="deliv
 
     entry_id: EntryId
     answer: AssistantMessage | None = None
-    """The last answer of the run, a failed one too (look at its `stop_reason`); None if it was interrupted before there was one."""
+    """The last answer of the run, a failed one too (see `failed`); None if it was interrupted before there was one."""
     turns: int = 0
     """Turns that ended in the run."""
     aborted: bool = False
     error: str | None = None
     """What broke the run behind the input, in words; None if it came to its end."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether there is no whole answer: it is missing, it failed or was aborted, or something broke the run.
+
+        Why is told by `error`, or by the answer's `stop_reason` and `error_message`.
+        """
+        return self.answer is None or self.answer.stop_reason in FAILED or self.aborted or self.error is not None
 
 
 class Returned(Wire, frozen=True, kw_only=True, tag_field="outcome", tag="returned"):

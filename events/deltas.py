@@ -66,13 +66,18 @@ Delta = (
 
 
 def joined(first: Delta, second: Delta) -> Delta | None:
-    """One piece for two neighbouring ones of the same block; None if they are not that."""
+    """One piece for two neighbouring ones of the same block; None if they are not that. Raises nothing, whatever their fields hold."""
     match first, second:
-        case TextDelta(content_index=i, delta=x), TextDelta(content_index=j, delta=y) if i == j:
-            return TextDelta(content_index=i, delta=x + y)
-        case ThinkingDelta(content_index=i, delta=x), ThinkingDelta(content_index=j, delta=y) if i == j:
-            return ThinkingDelta(content_index=i, delta=x + y)
-        case ToolCallDelta(content_index=i, delta=x), ToolCallDelta(content_index=j, delta=y) if i == j:
-            return ToolCallDelta(content_index=i, delta=x + y)
+        case TextDelta(), TextDelta():
+            kind: type[TextDelta | ThinkingDelta | ToolCallDelta] = TextDelta
+        case ThinkingDelta(), ThinkingDelta():
+            kind = ThinkingDelta
+        case ToolCallDelta(), ToolCallDelta():
+            kind = ToolCallDelta
         case _:
             return None
+    at, other = first.content_index, second.content_index
+    # a host may feed events of its own, and Python lets it write anything into them
+    if not (type(at) is type(other) is int and at == other and type(first.delta) is type(second.delta) is str):
+        return None
+    return kind(content_index=at, delta=first.delta + second.delta)

@@ -26,7 +26,7 @@ RefusalReason = Literal[
 
 
 @attrs.frozen(kw_only=True)
-class Owner:
+class Writer:
     """Whoever writes a session, as far as it is known."""
 
     pid: int
@@ -108,7 +108,7 @@ class ReadOnly(StoreError):
 class SessionInUse(StoreError):
     """Somebody else writes this session (S10). Nothing was read or changed; it may be opened for reading."""
 
-    def __init__(self, path: str, owner: Owner | None) -> None:
+    def __init__(self, path: str, owner: Writer | None) -> None:
         who = "another writer, of whom nothing is known" if owner is None else str(owner)
         super().__init__(f"{path} is in use by {who}: close it there, or open it with read_only=True")
         self.path = path
@@ -166,6 +166,7 @@ class Unencodable(SapwoodError):
     def __init__(self, what: str, cause: Exception) -> None:
         super().__init__(f"{what} cannot be written as JSON: {cause}")
         self.what = what
+        self.why = str(cause)
 
 
 class ProviderError(SapwoodError):

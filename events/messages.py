@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
 import msgspec
 
@@ -43,6 +43,30 @@ class Usage(Wire, frozen=True, kw_only=True):
     cost: Cost | None = None
     """None when no price is known: never zero for that (M8)."""
 
+    # The four counts have no defaults: a default is left out of a line, where Pi needs it, or filled into another writer's that lacks it.
+    @classmethod
+    def of(
+        cls,
+        *,
+        input: int,  # noqa: A002 - the field's own name
+        output: int,
+        cache_read: int = 0,
+        cache_write: int = 0,
+        reasoning: int | None = None,
+        total_tokens: int | None = None,
+        cost: Cost | None = None,
+    ) -> Self:
+        """What a provider reports, which may know of no cache. The same fields, zeros where it says nothing."""
+        return cls(
+            input=input,
+            output=output,
+            cache_read=cache_read,
+            cache_write=cache_write,
+            reasoning=reasoning,
+            total_tokens=total_tokens,
+            cost=cost,
+        )
+
 
 class ToolDefinition(Wire, frozen=True, kw_only=True):
     name: str
@@ -55,7 +79,16 @@ class ToolReference(Wire, frozen=True, kw_only=True):
     name: str
 
 
-class SystemMessage(Wire, frozen=True, kw_only=True, tag_field="role", tag="system"):
+class Said(Wire, frozen=True, kw_only=True, tag_field="role"):
+    """Base of the messages."""
+
+    @property
+    def role(self) -> str:
+        """Who says it, as on the wire: `user`, `assistant`, `toolResult` …"""
+        return str(self.__struct_config__.tag)
+
+
+class SystemMessage(Said, frozen=True, kw_only=True, tag="system"):
     """A change to the prompt and the tools; replaying all of a path gives the present ones (P7)."""
 
     content: str | tuple[TextContent, ...]
@@ -65,7 +98,7 @@ class SystemMessage(Wire, frozen=True, kw_only=True, tag_field="role", tag="syst
     timestamp: int
 
 
-class UserMessage(Wire, frozen=True, kw_only=True, tag_field="role", tag="user"):
+class UserMessage(Said, frozen=True, kw_only=True, tag="user"):
     content: UserContent
     timestamp: int
 
@@ -80,7 +113,7 @@ class DeferredAnswer(Wire, frozen=True, kw_only=True):
     data: Json = None
 
 
-class AssistantMessage(Wire, frozen=True, kw_only=True, tag_field="role", tag="assistant"):
+class AssistantMessage(Said, frozen=True, kw_only=True, tag="assistant"):
     content: tuple[AssistantBlock, ...]
     api: str
     provider: str
@@ -101,7 +134,7 @@ class AssistantMessage(Wire, frozen=True, kw_only=True, tag_field="role", tag="a
     duration_ms: Number | None = None
 
 
-class ToolResultMessage(Wire, frozen=True, kw_only=True, tag_field="role", tag="toolResult"):
+class ToolResultMessage(Said, frozen=True, kw_only=True, tag="toolResult"):
     tool_call_id: ToolCallId
     tool_name: str
     content: tuple[UserBlock, ...]
@@ -115,7 +148,7 @@ class ToolResultMessage(Wire, frozen=True, kw_only=True, tag_field="role", tag="
     duration_ms: Number | None = None
 
 
-class BashExecutionMessage(Wire, frozen=True, kw_only=True, tag_field="role", tag="bashExecution"):
+class BashExecutionMessage(Said, frozen=True, kw_only=True, tag="bashExecution"):
     """A command that the person ran, not the model."""
 
     command: str
@@ -128,7 +161,7 @@ class BashExecutionMessage(Wire, frozen=True, kw_only=True, tag_field="role", ta
     timestamp: int
 
 
-class CustomMessage(Wire, frozen=True, kw_only=True, tag_field="role", tag="custom"):
+class CustomMessage(Said, frozen=True, kw_only=True, tag="custom"):
     """An extension's message: the model reads it as a user's."""
 
     custom_type: str
@@ -138,7 +171,7 @@ class CustomMessage(Wire, frozen=True, kw_only=True, tag_field="role", tag="cust
     timestamp: int
 
 
-class BranchSummaryMessage(Wire, frozen=True, kw_only=True, tag_field="role", tag="branchSummary"):
+class BranchSummaryMessage(Said, frozen=True, kw_only=True, tag="branchSummary"):
     """Derived from a branch_summary entry; never stored as a message."""
 
     summary: str
@@ -146,7 +179,7 @@ class BranchSummaryMessage(Wire, frozen=True, kw_only=True, tag_field="role", ta
     timestamp: int
 
 
-class CompactionSummaryMessage(Wire, frozen=True, kw_only=True, tag_field="role", tag="compactionSummary"):
+class CompactionSummaryMessage(Said, frozen=True, kw_only=True, tag="compactionSummary"):
     """Derived from a compaction entry; never stored as a message."""
 
     summary: str
@@ -175,8 +208,3 @@ UNKNOWN_COST = Cost(input=0, output=0, cache_read=0, cache_write=0, total=0, kno
 
 NO_USAGE = Usage(input=0, output=0, cache_read=0, cache_write=0, total_tokens=0, cost=UNKNOWN_COST)
 """For an attempt that ended before anything was billed."""
-
-
-def role_of(message: Message) -> str:
-    """The message's tag on the wire."""
-    return str(message.__struct_config__.tag)

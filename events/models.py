@@ -1,32 +1,53 @@
-"""What a model is, as far as a session must know."""
+"""What a model is, as far as a session must know.
+
+What a host declares is checked when it is made, whoever makes it: a wrong type would come to light in the middle of a run.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+import math
+from typing import Annotated, Final
 
-from sapwood.events.base import Number, Wire
+import msgspec
+
+from sapwood.events.base import Wire
+from sapwood.events.errors import Refused
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
+Dollars = Annotated[int, msgspec.Meta(ge=0)] | Annotated[float, msgspec.Meta(ge=0)]
 
 DEFAULT_WINDOW: Final = 128_000
 """Tokens that a model of unknown window is taken to have: the seeds' number (C1, N3)."""
 
 
-class Price(Wire, frozen=True, kw_only=True):
+class Declared(Wire, frozen=True, kw_only=True):
+    """What a host says of its models. `Refused` at once for what no field can hold."""
+
+    def __post_init__(self) -> None:
+        for field in msgspec.structs.fields(type(self)):
+            why = _misfit(getattr(self, field.name), field.type)
+            if why is not None:
+                value = getattr(self, field.name)
+                raise Refused("bad-input", f"{type(self).__name__}({field.name}={value!r:.80}): {why}")
+
+
+class Price(Declared, frozen=True, kw_only=True):
     """US dollars per million tokens."""
 
-    input: Number
-    output: Number
-    cache_read: Number | None = None
-    cache_write: Number | None = None
+    input: Dollars
+    output: Dollars
+    cache_read: Dollars | None = None
+    cache_write: Dollars | None = None
 
 
-class Model(Wire, frozen=True, kw_only=True):
-    """One model of one provider. What a host declares here wins over any catalogue (L10 in the list of faults)."""
+class Model(Declared, frozen=True, kw_only=True):
+    """One model of one provider. What a host declares here wins over any catalogue. `Refused` for a field of the wrong type."""
 
     provider: str
     id: str
-    context_window: int | None = None
+    context_window: Count | None = None
     """Tokens, prompt and answer together; None if nobody knows."""
-    max_output: int | None = None
+    max_output: Count | None = None
     """Tokens of one answer; None if nobody knows."""
     api: str = "unknown"
     """The wire it speaks, such as `openai-responses`."""
@@ -43,3 +64,19 @@ class Model(Wire, frozen=True, kw_only=True):
     def window(self) -> int:
         """The window that decisions go by: the declared one, else `DEFAULT_WINDOW`."""
         return self.context_window or DEFAULT_WINDOW
+
+
+def _misfit(value: object, kind: object) -> str | None:
+    """Why a field of this type cannot hold the value, or None if it can."""
+    try:
+        fitting: object = msgspec.convert(value, kind)
+        msgspec.json.encode(fitting)
+    except msgspec.ValidationError as error:
+        return str(error).replace("null", "None").replace("Expected", "expected").replace("`", "")
+    except ValueError as error:  # half a character
+        return f"it cannot be written: {error}"
+    if not isinstance(value, type(fitting)):
+        return f"expected a {type(fitting).__name__}, got {type(value).__name__}"
+    if isinstance(value, float) and not math.isfinite(value):
+        return "expected a finite number"
+    return None

@@ -306,10 +306,10 @@ def name_of(event: Event) -> str:
 
 
 def merged(first: Event, second: Event) -> Event | None:
-    """One event for two neighbouring pieces of one answer, for a reader that lags; None if they are not that."""
+    """One event for two neighbouring pieces of one answer, for a reader that lags; None if they are not that. Raises nothing."""
     match first, second:
-        case MessageUpdate(call_id=a, assistant_message_event=x), MessageUpdate(
-            call_id=b, assistant_message_event=y
+        case MessageUpdate(call_id=str(a), assistant_message_event=x), MessageUpdate(
+            call_id=str(b), assistant_message_event=y
         ) if a == b:
             piece = joined(x, y)
             return None if piece is None else MessageUpdate(call_id=a, assistant_message_event=piece)

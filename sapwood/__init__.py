@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sapwood.events.commands import Delivered, Failed, InputOutcome, Returned, Snapshot, Withdrawn
     from sapwood.events.content import ImageContent, TextContent, ThinkingContent, ToolCall
     from sapwood.events.context import Context, ContextItem, ContextUsage
+    from sapwood.events.damage import Damage
     from sapwood.events.deltas import TextDelta
     from sapwood.events.errors import (
         CannotOpen,
@@ -29,13 +30,17 @@ if TYPE_CHECKING:
         NewerVersion,
         NotASession,
         ProviderError,
+        ReadOnly,
         Refused,
         SapwoodError,
         SessionClosed,
+        SessionInUse,
         StaleLeaf,
+        StoreConflict,
         StoreError,
+        Writer,
     )
-    from sapwood.events.messages import AssistantMessage, Usage, UserMessage
+    from sapwood.events.messages import AssistantMessage, SystemMessage, ToolResultMessage, Usage, UserMessage
     from sapwood.events.models import Model, Price
     from sapwood.events.runtime import Event
     from sapwood.reading import ReadSession, read
@@ -50,6 +55,7 @@ __all__ = [
     "Context",
     "ContextItem",
     "ContextUsage",
+    "Damage",
     "Delivered",
     "Environment",
     "Event",
@@ -66,6 +72,7 @@ __all__ = [
     "Provider",
     "ProviderError",
     "Published",
+    "ReadOnly",
     "ReadSession",
     "Reader",
     "Refused",
@@ -78,18 +85,23 @@ __all__ = [
     "ScriptedAnswer",
     "Session",
     "SessionClosed",
+    "SessionInUse",
     "Snapshot",
     "StaleLeaf",
     "Store",
+    "StoreConflict",
     "StoreError",
+    "SystemMessage",
     "TextContent",
     "TextDelta",
     "ThinkingContent",
     "ToolCall",
+    "ToolResultMessage",
     "Usage",
     "UserMessage",
     "Withdrawn",
     "WouldDeadlock",
+    "Writer",
     "open_session",
     "read",
 ]
@@ -98,6 +110,11 @@ _HOMES = {
     "Event": "sapwood.events.runtime",
     "Store": "sapwood.store.port",
     "InvalidSessionId": "sapwood.events.errors",
+    "Damage": "sapwood.events.damage",
+    "Writer": "sapwood.events.errors",
+    "ReadOnly": "sapwood.events.errors",
+    "SessionInUse": "sapwood.events.errors",
+    "StoreConflict": "sapwood.events.errors",
     "NewerVersion": "sapwood.events.errors",
     "TextDelta": "sapwood.events.deltas",
     "Reader": "sapwood.actors.kernel",
@@ -134,6 +151,8 @@ _HOMES = {
     "StaleLeaf": "sapwood.events.errors",
     "StoreError": "sapwood.events.errors",
     "AssistantMessage": "sapwood.events.messages",
+    "SystemMessage": "sapwood.events.messages",
+    "ToolResultMessage": "sapwood.events.messages",
     "Usage": "sapwood.events.messages",
     "UserMessage": "sapwood.events.messages",
     "Model": "sapwood.events.models",

@@ -19,6 +19,7 @@ from sapwood.events.models import Model
 from sapwood.sessions import open_store
 from sapwood.store.port import Store
 from sapwood.store.tree import Tree
+from sapwood.taking import take_model, take_path
 
 
 class Reading:
@@ -73,6 +74,7 @@ class Reading:
 
     def context_usage(self, model: Model) -> ContextUsage:
         """How full the window of `model` is, in tokens; `tokens` is None while nobody can know (T5)."""
+        model = take_model(model)
         fold = self._fold()
         fold.pull()
         return fold.usage(model)
@@ -103,6 +105,7 @@ class ReadSession(Reading):
 def read(path: str | os.PathLike[str]) -> ReadSession:
     """Read a session file of any version, without trio and without changing a byte of it.
 
-    Raises `NotASession` for a file without a header and `CannotOpen` for one that cannot be read; both are the file's fault.
+    Raises `NotASession` for a file without a header and `CannotOpen` for one that cannot be read or is not there; both are the
+    file's fault. `Refused` for what names no file.
     """
-    return ReadSession(open_store(path, Environment(), read_only=True))
+    return ReadSession(open_store(take_path(path), Environment(), read_only=True))

@@ -8,10 +8,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Container, Iterable
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Final, Self, cast
+
+import attrs
+import trio
 
 from sapwood.actors.agent.actor import Agent, Desk
 from sapwood.actors.environment import Environment
@@ -25,9 +28,11 @@ from sapwood.actors.model.providers.base import Provider
 from sapwood.actors.projection.actor import Projection
 from sapwood.actors.projection.fold import Fold
 from sapwood.actors.session_log.actor import SessionLog
-from sapwood.actors.session_log.committing import Committer, Durability
+from sapwood.actors.session_log.committing import Committer
 from sapwood.actors.session_log.view import View
 from sapwood.events.commands import Snapshot
+from sapwood.events.errors import Refused
+from sapwood.events.ids import EntryId, new_entry_id
 from sapwood.events.models import Model
 from sapwood.events.runtime import (
     DamageFound,
@@ -40,7 +45,16 @@ from sapwood.events.runtime import (
 from sapwood.log import Log
 from sapwood.session import Session, Wiring
 from sapwood.sessions import open_store
-from sapwood.store.port import Store
+from sapwood.store.port import Durability, Store
+from sapwood.taking import (
+    take_durability,
+    take_environment,
+    take_model,
+    take_path,
+    take_providers,
+    take_session_id,
+    take_tap,
+)
 
 RING_EVENTS: Final = 4096
 """Events that a reader may lag behind before it gets a snapshot instead: some forty turns with tools, a megabyte or so."""
@@ -62,16 +76,23 @@ class PresentFold:
         return self._fold
 
 
+@attrs.frozen
+class _Taken(Container[str]):
+    """The ids of all entries and of the inputs that are on their way."""
+
+    view: View
+    shelf: Shelf
+
+    def __contains__(self, entry_id: object) -> bool:
+        return isinstance(entry_id, str) and (entry_id in self.shelf or entry_id in self.view.tree.ids)
+
+
 class Runtime:
-    """What a process shares among its sessions: providers and the environment."""
+    """What a process shares among its sessions: providers and the environment. `Refused` for what is neither."""
 
     def __init__(self, *, providers: Iterable[Provider] = (), environment: Environment | None = None) -> None:
-        self._providers: dict[str, Provider] = {}
-        for provider in providers:
-            if provider.id in self._providers:
-                raise ValueError(f"two providers are called {provider.id!r}: models could not tell them apart")
-            self._providers[provider.id] = provider
-        self._environment = environment or Environment()
+        self._providers = take_providers(providers)
+        self._environment = take_environment(environment)
 
     @property
     def environment(self) -> Environment:
@@ -91,7 +112,7 @@ class Runtime:
         where: str | os.PathLike[str] | Store | None = None,
         *,
         model: Model,
-        cwd: str | None = None,
+        cwd: str | os.PathLike[str] | None = None,
         session_id: str | None = None,
         read_only: bool = False,
         durability: Durability = "os",
@@ -109,9 +130,17 @@ class Runtime:
             tap: sees, orders and strikes what actors receive: for scenarios and tests.
 
         Opening writes nothing (S4). Damage of the file is in `Session.damage`, and told by one `DamageFound`. Raises `NotASession`,
-        `SessionInUse` and `CannotOpen` (the file, or a place where nothing may be written), `InvalidSessionId` (the asker). What the block
-        raises comes out as it is.
+        `SessionInUse` and `CannotOpen` (the file, or a place where nothing may be written), `Refused` (the asker): `bad-input`, such as
+        `InvalidSessionId`, and `no-model` for a model whose provider was not given. What the block raises comes out as it is.
+
+        A version 1 file is never written: the first prompt makes a version 3 session beside it and goes on there (S3), anew each time
+        that the old path is opened. The event `session_moved` tells the new path: keep `session.path` from then on.
         """
+        _check_trio()
+        model, tap, session_id = take_model(model), take_tap(tap), take_session_id(session_id)
+        durability = take_durability(durability)
+        cwd = None if cwd is None else take_path(cwd, "the folder of a session")
+        self._check_provider(model)
         store = open_store(where, self._environment, cwd=cwd, session_id=session_id, read_only=read_only)
         lease, view = Lease(), View(store)
 
@@ -130,11 +159,22 @@ class Runtime:
             ring.close()
             store.close()
 
+    def _check_provider(self, model: Model) -> None:
+        if model.provider not in self._providers:
+            known = ", ".join(sorted(self._providers)) or "none"
+            raise Refused(
+                "no-model", f"no provider is called {model.provider!r} (there are: {known}): give it in providers=[…]"
+            )
+
     def _wire(  # noqa: PLR0917 - it is what a session is made of
         self, system: System, store: Store, view: View, lease: Lease, model: Model, durability: Durability
     ) -> Wiring:
         environment, shelf, folds = self._environment, Shelf(), PresentFold(view)
         log = Log().bind(session=store.header.id)
+        taken = _Taken(view, shelf)
+
+        def new_id() -> EntryId:
+            return new_entry_id(environment.random, taken)
 
         def publish(event: Event) -> int:
             seq = system.publish(event)
@@ -145,11 +185,15 @@ class Runtime:
         if any(one.severity != "note" for one in store.damage):
             publish(DamageFound(records=tuple(store.damage)))
         committer = Committer(store, view, publish, durability=durability, run_sync=environment.run_sync)
+
+        def report(provider: str, fault: Exception) -> None:
+            log.say("error", "provider_failed", provider=provider, exc_info=fault)
+
         session_log = system.spawn("session_log", lambda: SessionLog(committer))
         exclusion = system.spawn("exclusion", lambda: Exclusion(lease))
         inbox = system.spawn("inbox", lambda: Inbox(shelf, view, lambda: lease.holder == "run"), hears=HEARS)
         projection = system.spawn("projection", lambda: Projection(folds.renew, publish), hears=(EntryAppended,))
-        model_actor = system.spawn("model", lambda: ModelActor(self._providers, environment, publish))
+        model_actor = system.spawn("model", lambda: ModelActor(self._providers, environment, publish, report))
         desk = Desk(
             exclusion=exclusion,
             inbox=inbox,
@@ -158,6 +202,7 @@ class Runtime:
             model_actor=model_actor,
             view=view,
             environment=environment,
+            new_id=new_id,
             publish=publish,
             release=lease.release,
             model=model,
@@ -174,7 +219,15 @@ class Runtime:
             view=view,
             fold=folds.present,
             environment=environment,
+            new_id=new_id,
             model=model,
+        )
+
+
+def _check_trio() -> None:
+    if not trio.lowlevel.in_trio_task():
+        raise Refused(
+            "bad-input", "a session is opened under trio: inside trio.run(…), not asyncio's loop or another one"
         )
 
 
@@ -190,7 +243,7 @@ async def open_session(
     model: Model,
     providers: Iterable[Provider] = (),
     environment: Environment | None = None,
-    cwd: str | None = None,
+    cwd: str | os.PathLike[str] | None = None,
     session_id: str | None = None,
     read_only: bool = False,
     durability: Durability = "os",

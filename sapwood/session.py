@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 import attrs
-import msgspec
 import trio
 
 from sapwood.actors.environment import Environment
@@ -15,15 +14,16 @@ from sapwood.actors.inbox import Handle, Shelf
 from sapwood.actors.kernel import ActorCrashed, Closed, Reader, Ref, System, insist
 from sapwood.actors.projection.fold import Fold
 from sapwood.actors.session_log.view import View
-from sapwood.events.commands import Abort, Delivered, Input, InputOutcome, Prompt, SessionState
-from sapwood.events.content import ImageContent, without_surrogates
+from sapwood.events.commands import Abort, Delivered, Prompt, SessionState
+from sapwood.events.content import ImageContent
 from sapwood.events.context import ContextUsage
-from sapwood.events.errors import Refused, SapwoodError, SessionClosed
-from sapwood.events.ids import EntryId, new_entry_id
+from sapwood.events.errors import SapwoodError, SessionClosed
+from sapwood.events.ids import EntryId
 from sapwood.events.models import Model
 from sapwood.events.requests import Resolve, Restore
 from sapwood.events.runtime import Event
 from sapwood.reading import Reading
+from sapwood.taking import take_event, take_input, take_since
 
 CLOSING_SECONDS = 2.0
 """How long closing waits for a run to record where it was stopped: an abort settles in a tenth of that (R4)."""
@@ -42,6 +42,8 @@ class Wiring:
     view: View
     fold: Callable[[], Fold]
     environment: Environment
+    new_id: Callable[[], EntryId]
+    """Makes an entry's id that no entry has, and no input that is on its way."""
     model: Model
 
 
@@ -54,40 +56,50 @@ class Session(Reading):
         self._closed = False
         self._is_closed = trio.Event()
 
-    async def prompt(self, text: str, *, images: Sequence[ImageContent] = ()) -> InputOutcome:
+    async def prompt(self, text: str, *, images: Sequence[ImageContent] = ()) -> Delivered:
         """Say something to the model, and return when all that follows has settled (R6).
 
-        What reached the log is returned: `Delivered`, with the last answer, a failed or aborted one too. What kept the input out of the
-        log is raised: `Refused` (somebody else has the tree; nothing was changed), `StoreError` (the disk), `SessionClosed`.
+        What reached the log is returned: `Delivered`, with the last answer, a failed or aborted one too; `failed` tells those from whole
+        ones. What kept the input out of the log is raised: `Refused` (it is no input, or somebody else has the tree; nothing was
+        changed), `StoreError` (the disk), `SessionClosed`.
         Whoever waits may be cancelled; the run goes on. Code that the run itself waits for gets `WouldDeadlock` at once.
         """
         self._wiring.agent.guard()
-        return await self.submit(text, images=images).outcome()
+        match await self.submit(text, images=images).outcome():
+            case Delivered() as delivered:
+                return delivered
+            case other:
+                raise AssertionError(f"what kept a prompt out of the log is raised, not returned: {other}")
 
     def submit(self, text: str, *, images: Sequence[ImageContent] = ()) -> Handle:
-        """As `prompt`, without waiting: the handle has exactly one outcome (R3). `Refused` at once for what is no text or no image."""
+        """As `prompt`, without waiting: the handle has exactly one outcome (R3).
+
+        `Refused` at once for what is no text or no image, and for an input with neither.
+        """
         if self._closed:
             raise SessionClosed
         wiring = self._wiring
-        entry_id = new_entry_id(wiring.environment.random, wiring.view.tree.ids)
-        taken = _checked(entry_id, text, tuple(images), wiring.environment.now_ms())
+        taken = take_input(text, images, entry_id=wiring.new_id(), now_ms=wiring.environment.now_ms())
         handle = wiring.shelf.put(taken, wiring.agent.guard)
         self._deliver(Prompt(input=taken))
         return handle
 
     def context_usage(self, model: Model | None = None) -> ContextUsage:
         """How full the window of the session's model is, or of `model`, in tokens (T5)."""
-        return super().context_usage(model or self.model)
+        return super().context_usage(self.model if model is None else model)
 
     def events(self, *, since: int | None = None) -> Reader:
         """A channel of `Published(seq, event)`, from now on or from after `since`; `Resync` for a reader that lags too far."""
-        return self._wiring.system.ring.reader(since)
+        return self._wiring.system.ring.reader(take_since(since))
 
     def feed(self, event: Event) -> int:
-        """Publish an event as if an actor of the session had: for scenarios, and for tests of extensions. Its number in the ring."""
+        """Publish an event as if an actor of the session had: for scenarios, and for tests of extensions. Its number in the ring.
+
+        `Refused` for what is no event.
+        """
         if self._closed:
             raise SessionClosed
-        return self._wiring.system.publish(event)
+        return self._wiring.system.publish(take_event(event))
 
     @property
     def state(self) -> SessionState:
@@ -166,15 +178,6 @@ class Session(Reading):
             self._wiring.shelf.resolve(entry_id, Delivered(entry_id=entry_id, aborted=True))
         else:
             self._wiring.shelf.fail(entry_id, error)
-
-
-def _checked(entry_id: EntryId, text: str, images: tuple[ImageContent, ...], now_ms: int) -> Input:
-    """An input that can be written and read back: half a character is replaced (S12), another type refused."""
-    try:
-        taken = Input(entry_id=entry_id, text=without_surrogates(text), images=images, timestamp=now_ms)
-        return msgspec.convert(msgspec.to_builtins(taken), Input)
-    except (AttributeError, TypeError, msgspec.ValidationError) as error:
-        raise Refused("bad-input", f"an input is a text and images (ImageContent): {error}") from error
 
 
 def _told(error: BaseException) -> SapwoodError:

@@ -8,14 +8,17 @@ import platform
 
 from sapwood.actors.environment import Environment
 from sapwood.events.entries import SESSION_VERSION, Header
-from sapwood.events.errors import CannotOpen, Owner
+from sapwood.events.errors import CannotOpen, Writer
 from sapwood.events.ids import check_session_id, new_entry_id, new_session_id
 from sapwood.store.jsonl import open_jsonl
 from sapwood.store.memory import MemoryStore
 from sapwood.store.port import Store
+from sapwood.taking import take_place
 
 
-def new_header(environment: Environment, *, cwd: str | None = None, session_id: str | None = None) -> Header:
+def new_header(
+    environment: Environment, *, cwd: str | os.PathLike[str] | None = None, session_id: str | None = None
+) -> Header:
     """The header of a session that begins now. `InvalidSessionId` for an id that breaks the rule (S11)."""
     now = environment.now_ms()
     return Header(
@@ -30,24 +33,27 @@ def open_store(
     where: str | os.PathLike[str] | Store | None,
     environment: Environment,
     *,
-    cwd: str | None = None,
+    cwd: str | os.PathLike[str] | None = None,
     session_id: str | None = None,
     read_only: bool = False,
 ) -> Store:
-    """The store of a session: a file's, a new one in memory (None), or the host's own. One that is only to be read must exist."""
-    if where is None:
+    """The store of a session: a file's, a new one in memory (None), or the host's own. One that is only to be read must exist.
+
+    Raises `Refused` for anything else, besides what the file says.
+    """
+    place = take_place(where)
+    if place is None:
         return MemoryStore(new_header(environment, cwd=cwd, session_id=session_id))
-    if not isinstance(where, str | os.PathLike):
-        return where
-    path = os.fspath(where)
-    if read_only and not os.path.exists(path):  # noqa: PTH110 - the path may be any text
-        raise CannotOpen(path, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)))
+    if not isinstance(place, str):
+        return place
+    if read_only and not os.path.exists(place):  # noqa: PTH110 - the path may be any text
+        raise CannotOpen(place, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)))
     return open_jsonl(
-        path,
+        place,
         disk=environment.disk,
         new=lambda: new_header(environment, cwd=cwd, session_id=session_id),
         new_id=lambda taken: new_entry_id(environment.random, taken),
         now=environment.timestamp,
-        me=lambda: Owner(pid=os.getpid(), host=platform.node(), since=environment.timestamp()),
+        me=lambda: Writer(pid=os.getpid(), host=platform.node(), since=environment.timestamp()),
         read_only=read_only,
     )

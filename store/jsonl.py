@@ -25,9 +25,9 @@ from sapwood.events.errors import (
     NewerVersion,
     NotAnEntry,
     NotASession,
-    Owner,
     ReadOnly,
     StoreClosed,
+    Writer,
 )
 from sapwood.events.ids import EntryId
 from sapwood.store.admitting import admit
@@ -49,7 +49,7 @@ def open_jsonl(
     new: Callable[[], Header],
     new_id: NewId,
     now: Callable[[], str],
-    me: Callable[[], Owner],
+    me: Callable[[], Writer],
     read_only: bool = False,
 ) -> JsonlStore:
     """Open a session's file; a missing or an empty one is a new session, which is written with its first append.
@@ -85,7 +85,7 @@ class _Staged:
 class JsonlStore:
     """An open session file. Made by `open_jsonl`."""
 
-    def __init__(self, path: str, disk: Disk, makers: Makers, me: Callable[[], Owner] | None) -> None:
+    def __init__(self, path: str, disk: Disk, makers: Makers, me: Callable[[], Writer] | None) -> None:
         self._disk = disk
         self._makers = makers
         self._me = me

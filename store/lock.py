@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from sapwood.events.base import Wire
-from sapwood.events.errors import Owner, SessionInUse
+from sapwood.events.errors import SessionInUse, Writer
 from sapwood.store.disk import Disk, write_all
 
 SUFFIX: Final = ".lock"
@@ -34,7 +34,7 @@ class _Record(Wire, frozen=True, kw_only=True):
 class WriterLock:
     """The right to write one session: taken for a descriptor, given back at the end."""
 
-    def __init__(self, disk: Disk, me: Callable[[], Owner]) -> None:
+    def __init__(self, disk: Disk, me: Callable[[], Writer]) -> None:
         self._disk = disk
         self._me = me
         self._descriptor: int | None = None
@@ -101,16 +101,16 @@ class WriterLock:
         finally:
             disk.close(descriptor)
 
-    def _owner(self, descriptor: int, path: str) -> Owner | None:
+    def _owner(self, descriptor: int, path: str) -> Writer | None:
         """What is known of whoever holds it."""
         host = self._me().host
         with suppress(OSError, msgspec.DecodeError, UnicodeDecodeError):
             record = msgspec.json.decode(self._read(self._disk.real_path(path) + SUFFIX), type=_Record)
             if record.host != host or self._disk.process(record.pid) == record.process:
-                return Owner(pid=record.pid, host=record.host, since=record.since)
+                return Writer(pid=record.pid, host=record.host, since=record.since)
         with suppress(OSError):
             pid = self._disk.lock_holder(descriptor)
-            return None if pid is None else Owner(pid=pid, host=host)
+            return None if pid is None else Writer(pid=pid, host=host)
         return None
 
     def _read(self, name: str) -> bytes:

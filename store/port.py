@@ -10,11 +10,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 from sapwood.events.damage import Damage
 from sapwood.events.entries import Header
 from sapwood.store.tree import Tree
+
+Durability = Literal["os", "disk"]
+"""Acknowledged means: `os`, it survives a killed process; `disk`, it survives a power cut (S5)."""
 
 
 class Store(Protocol):

@@ -11,10 +11,9 @@ import trio
 from sapwood import Published, Runtime, Scripted, ScriptedAnswer, Session
 from sapwood.actors.environment import Environment
 from sapwood.actors.kernel import Reader, Tap
-from sapwood.actors.session_log.committing import Durability
 from sapwood.events.models import Model
 from sapwood.events.runtime import Event, MessageUpdate, name_of
-from sapwood.store.port import Store
+from sapwood.store.port import Durability, Store
 from tests.build import MODEL
 
 

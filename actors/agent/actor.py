@@ -29,7 +29,7 @@ from sapwood.actors.session_log.view import View
 from sapwood.events.commands import Abort, Input, Prompt
 from sapwood.events.entries import MessageEntry
 from sapwood.events.errors import SapwoodError
-from sapwood.events.ids import EntryId, new_entry_id
+from sapwood.events.ids import EntryId
 from sapwood.events.messages import AssistantMessage
 from sapwood.events.models import Model
 from sapwood.events.requests import Accept, Acquire, Append, CallId, Generate, Project, StopCall, Withdraw
@@ -47,6 +47,8 @@ class Desk:
     model_actor: Ref
     view: View
     environment: Environment
+    new_id: Callable[[], EntryId]
+    """Makes an entry's id that no entry has, and no input that is on its way."""
     publish: Callable[[Event], int]
     release: Callable[[str], None]
     """Gives the tree back."""
@@ -144,7 +146,7 @@ class Agent(Actor[Prompt | Abort]):
 
     async def _record(self, do: Record, run: _Run) -> Happened:
         desk = self._desk
-        entry_id = do.entry_id or new_entry_id(desk.environment.random, desk.view.tree.ids)
+        entry_id = do.entry_id or desk.new_id()
         entry = MessageEntry(id=entry_id, parent_id=None, timestamp=desk.environment.timestamp(), message=do.message)
         # wherever the leaf is: the lease keeps it on this branch, and what came since belongs before this message
         run.recording = entry_id

@@ -21,10 +21,13 @@ RESPONDING: Final = "Wait for the current response to finish before navigating t
 COMPACTING: Final = "Cannot submit a prompt while compaction is in progress. Wait for compaction to finish and retry."
 """Pi's words."""
 RUNNING: Final = (
-    "A run is in progress: use steer() to reach it after its current turn, or follow_up() to queue behind it."
+    "A run is in progress: wait for its handle, or abort() it, and prompt again. "
+    "steer() and follow_up(), which reach a run that is on, come with a later release."
 )
+"""R6 has a second prompt told of steering and following up, which are still to come."""
 NAVIGATING: Final = (
-    "The session is moving to another branch: use follow_up() to queue behind it, or prompt again when it is there."
+    "The session is moving to another branch: prompt again when it is there. "
+    "follow_up(), which queues behind it, comes with a later release."
 )
 
 At = Literal["idle", "run", "run_compacting", "compaction", "navigation"]

@@ -31,7 +31,8 @@ class Inbox(Actor[Accept | Resolve | Heard]):
         self._so_far = Behind()
         for handle in shelf.waiting():  # made anew after a crash: the log knows what the news had told
             self._so_far = behind(view, handle.entry_id)
-            if not is_running():
+            # what did not reach the log is the agent's to answer for, here too
+            if not is_running() and handle.entry_id in view.tree:
                 self._resolve_by_log(handle.entry_id)
 
     def handle(self, message: Accept | Resolve | Heard) -> Reply | Refuse | None:

@@ -41,7 +41,8 @@ class Handle:
         return self._outcome
 
     async def done(self) -> None:
-        """Wait until there is an outcome, whatever it is."""
+        """Wait until there is an outcome, whatever it is. `WouldDeadlock` in code that the run itself waits for."""
+        self._guard()
         await self._done.wait()
 
     async def outcome(self) -> InputOutcome:
@@ -50,8 +51,7 @@ class Handle:
         Raises what kept the input from being accepted: `Refused` (somebody else has the tree), `StoreError` (it could not be written),
         `SessionClosed`; and `WouldDeadlock` in code that the run itself waits for. What reached the log is returned, a failed answer too.
         """
-        self._guard()
-        await self._done.wait()
+        await self.done()
         if self._error is not None:
             raise self._error
         if self._outcome is None:
@@ -93,6 +93,9 @@ class Shelf:
     def handles(self) -> Sequence[Handle]:
         """Every handle without an outcome."""
         return tuple(self._handles.values())
+
+    def __contains__(self, entry_id: object) -> bool:
+        return entry_id in self._handles
 
     def get(self, entry_id: EntryId) -> Handle | None:
         """The handle, if it still waits."""

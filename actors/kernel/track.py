@@ -4,18 +4,24 @@
 2. A full track first merges neighbours that no cursor stands between, then drops the oldest.
 3. A cursor that fell off reads one `Resync(snapshot(), seq)` and goes on after seq, without gap or double.
 4. The work is bounded: each kept pair is offered to `merge` once, and once more when the cursor between them has moved on.
+5. What was merged stands in chunks, each at least twice as large as the next: an event is copied as often as its chunk doubles, not with
+   every event that joins it, and a slot of n events holds about log n of them.
+6. A `merge` that raises has said no. One that merges neighbours and then not their chunks costs who reads them a Resync.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 from weakref import WeakSet
 
 import msgspec
 
 Merge: TypeAlias = Callable[[Any, Any], Any]
-"""Two neighbours as one event, or None when they stay two. Pure, and must not raise."""
+"""Two neighbours as one event, or None when they stay two. Pure; which neighbours of a row are merged first makes no difference."""
+
+Chunk: TypeAlias = tuple[int, Any]
+"""How many events were merged, and what they are as one."""
 
 
 class Published(msgspec.Struct, frozen=True):
@@ -33,14 +39,25 @@ class Resync(msgspec.Struct, frozen=True):
 
 
 class Slot:
-    """A kept event and its successor."""
+    """A kept event, or a row of merged ones, and its successor."""
 
-    __slots__ = ("event", "next", "seq")
+    __slots__ = ("chunks", "first", "last", "next", "seq")
 
     def __init__(self, seq: int, event: object) -> None:
         self.seq = seq
-        self.event = event
+        self.first = self.last = event
+        """The ends of the row: whether it merges with its neighbour is for them to say, at their own length."""
+        self.chunks: list[Chunk] | None = None
+        """None: it is one event."""
         self.next: Slot | None = None
+
+    def row(self) -> list[Chunk]:
+        """What is kept here."""
+        return [(1, self.first)] if self.chunks is None else self.chunks
+
+    def clear(self) -> None:
+        """Keep nothing alive."""
+        self.first = self.last = self.chunks = None
 
 
 class Cursor:
@@ -98,18 +115,24 @@ class Track:
         """What comes next, if anything does. The cursor moves last, so whatever raises loses nothing."""
         slot = cursor.slot
         if slot.seq < self._head.seq:
-            snapshot = self._snapshot() if self._snapshot is not None else None
-            cursor.slot = self._tail
-            return Resync(snapshot, self.seq)
+            return self._resync(cursor)
         following = slot.next
         if following is None:
             return None
-        event, merge = following.event, self._merge
-        if merge is not None:
-            while following.next is not None and (merged := merge(event, following.next.event)) is not None:
-                event, following = merged, following.next
+        row = list(following.row())
+        while (after := following.next) is not None and self._merged(following.last, after.first) is not None:
+            self._lay(row, after.row())
+            following = after
+        while len(row) > 1:  # from the smallest on
+            if not self._join_last(row):
+                return self._resync(cursor)
         cursor.slot = following
-        return Published(following.seq, event)
+        return Published(following.seq, row[0][1])
+
+    def _resync(self, cursor: Cursor) -> Resync:
+        snapshot = self._snapshot() if self._snapshot is not None else None
+        cursor.slot = self._tail
+        return Resync(snapshot, self.seq)
 
     def _find(self, since: int) -> Slot:
         slot: Slot | None = self._head
@@ -118,41 +141,43 @@ class Track:
         return slot if slot is not None and slot.seq == since else Slot(-1, None)  # fell off before it began
 
     def _shrink(self) -> None:
-        if self._merge is not None and self._merge_one(self._merge):
+        if self._merge is not None and self._merge_one():
             return
         oldest = self._head.next
         assert oldest is not None  # noqa: S101 - a track that is over its capacity has an oldest event
-        self._head.next, oldest.event = None, None
-        self._head = oldest
+        oldest.clear()
+        self._head.next, self._head = None, oldest
         self._size -= 1
 
-    def _merge_one(self, merge: Merge) -> bool:
+    def _merge_one(self) -> bool:
         """Merge the first pair that merges."""
         standing = {cursor.slot for cursor in self._cursors}
         for slot in tuple(self._aside):
             if slot.seq <= self._head.seq:
                 del self._aside[slot]  # dropped, or merged away
             elif slot not in standing:
-                if self._fuse(merge, slot):
+                if self._fuse(slot):
                     return True  # and stays aside: what was merged may merge again
                 del self._aside[slot]
         slot = (self._head.next or self._head) if self._tried is self._head else self._tried
         while (following := slot.next) is not None:
             if slot in standing:
                 self._aside[slot] = None
-            elif self._fuse(merge, slot):
+            elif self._fuse(slot):
                 self._tried = slot
                 return True
             slot = following
         self._tried = slot
         return False
 
-    def _fuse(self, merge: Merge, slot: Slot) -> bool:
+    def _fuse(self, slot: Slot) -> bool:
         """Take the slot's successor into it, if the two merge; cursors on the successor stand on it now."""
         following = slot.next
-        if following is None or (merged := merge(slot.event, following.event)) is None:
+        if following is None or self._merged(slot.last, following.first) is None:
             return False
-        slot.event, slot.seq, slot.next = merged, following.seq, following.next
+        slot.chunks = slot.row()
+        self._lay(slot.chunks, following.row())
+        slot.last, slot.seq, slot.next = following.last, following.seq, following.next
         for cursor in self._cursors:
             if cursor.slot is following:
                 cursor.slot = slot
@@ -160,6 +185,31 @@ class Track:
             self._tail = slot
         if self._tried is following:
             self._tried = slot
+        following.clear()
         following.seq, following.next = -1, None
         self._size -= 1
         return True
+
+    def _lay(self, row: list[Chunk], more: Iterable[Chunk]) -> None:
+        """Add to a row, joining what rule 5 wants joined."""
+        for chunk in more:
+            row.append(chunk)
+            while len(row) > 1 and row[-2][0] < 2 * row[-1][0] and self._join_last(row):
+                pass
+
+    def _join_last(self, row: list[Chunk]) -> bool:
+        """Make the last two chunks of a row one."""
+        (n, event), (m, after) = row[-2:]
+        if (merged := self._merged(event, after)) is None:
+            return False
+        row[-2:] = [(n + m, merged)]
+        return True
+
+    def _merged(self, event: object, after: object) -> object | None:
+        if self._merge is None:
+            return None
+        try:
+            merged: object | None = self._merge(event, after)
+        except Exception:  # noqa: BLE001 - rule 6: whoever publishes or reads has no part in it
+            return None
+        return merged

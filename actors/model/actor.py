@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import assert_never, get_args
+from typing import assert_never
 
 import attrs
-import msgspec
 import trio
 
 from sapwood.actors.environment import Environment
 from sapwood.actors.kernel import Actor, Reply, Start
-from sapwood.actors.model.assembly import Draft, kept, message, unfinished
-from sapwood.actors.model.providers.base import Finish, Piece, Provider, Request
+from sapwood.actors.model.assembly import Draft, message, unfinished
+from sapwood.actors.model.providers.base import Piece, Provider, Request
 from sapwood.actors.outgoing import Repair, prepare
 from sapwood.events.content import without_surrogates
 from sapwood.events.errors import ProviderError
@@ -23,7 +22,6 @@ from sapwood.events.requests import CallId, Generate, StopCall
 from sapwood.events.runtime import Diagnostic, Event, MessageStart, MessageUpdate
 
 STOPPED = "stopped before the answer was complete"
-PIECES = get_args(Piece)
 
 
 @attrs.define
@@ -36,11 +34,17 @@ class ModelActor(Actor[Generate | StopCall]):
     """Owns the calls that are under way."""
 
     def __init__(
-        self, providers: Mapping[str, Provider], environment: Environment, publish: Callable[[Event], int]
+        self,
+        providers: Mapping[str, Provider],
+        environment: Environment,
+        publish: Callable[[Event], int],
+        report: Callable[[str, Exception], None],
     ) -> None:
+        """`report` is told of each fault in the code of a provider: whose, and what it raised."""
         self._providers = providers
         self._environment = environment
         self._publish = publish
+        self._report = report
         self._calls: dict[CallId, _Call] = {}
         self._stopped: set[CallId] = set()
         """Calls that were stopped before they were asked for."""
@@ -75,18 +79,19 @@ class ModelActor(Actor[Generate | StopCall]):
                 await trio.lowlevel.checkpoint_if_cancelled()  # a call that was stopped already reaches no provider
                 await self._stream(asked, call)
         except Exception as fault:  # noqa: BLE001 - a host's provider is foreign code: its fault is an answer that failed
-            error = _words(fault)
+            alone = _alone(fault)
+            error = _words(alone)
+            if not isinstance(alone, ProviderError):
+                self._report(model.provider, fault)
         finally:
             del self._calls[asked.call_id]
-        try:
-            return kept(self._answer(call, model, started, error))
-        except (msgspec.ValidationError, TypeError, ValueError, RecursionError) as fault:
-            error = f"the provider's answer cannot be kept: {_words(fault)}"
-            return unfinished(Draft(), model, started_ms=started, reason="error", error=error)
+        if call.draft.fault is not None:
+            self._report(model.provider, call.draft.fault)
+        return self._answer(call, model, started, error)
 
     def _answer(self, call: _Call, model: Model, started: int, error: str | None) -> AssistantMessage:
         """The end that came is the authority, whatever broke behind it (M2); a call that was stopped is aborted, however it took it."""
-        if call.draft.finish is not None:
+        if call.draft.finish is not None or call.draft.fault is not None:
             return message(call.draft, model, started_ms=started)
         if call.scope.cancel_called:
             return unfinished(call.draft, model, started_ms=started, reason="aborted", error=STOPPED)
@@ -116,14 +121,10 @@ class ModelActor(Actor[Generate | StopCall]):
         )
         async with provider.stream(request) as pieces, _closing(pieces):
             async for piece in pieces:
-                if not isinstance(piece, PIECES):
-                    raise ProviderError(
-                        f"a provider yields pieces of an answer and at last a Finish, not {piece!r:.80}"
-                    )
-                call.draft.add(piece)
-                if isinstance(piece, Finish):
+                told = call.draft.add(piece)
+                if told is None:
                     return
-                self._publish(MessageUpdate(call_id=asked.call_id, assistant_message_event=piece))
+                self._publish(MessageUpdate(call_id=asked.call_id, assistant_message_event=told))
 
 
 @asynccontextmanager
@@ -137,10 +138,15 @@ async def _closing(pieces: AsyncIterator[Piece]) -> AsyncGenerator[None]:
             await close()
 
 
-def _words(fault: Exception) -> str:
-    """What went wrong, in a line: our own errors speak for themselves, a foreign one with its name; a group of one is what is in it."""
+def _alone(fault: Exception) -> Exception:
+    """What a group of one holds."""
     while isinstance(fault, ExceptionGroup) and len(fault.exceptions) == 1:
         fault = fault.exceptions[0]
+    return fault
+
+
+def _words(fault: Exception) -> str:
+    """What went wrong, in a line: our own errors speak for themselves, a foreign one with its name."""
     try:
         said = str(fault)
     except Exception:  # noqa: BLE001 - foreign code, down to its words

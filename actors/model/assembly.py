@@ -2,19 +2,22 @@
 
 1. A `Draft` takes one piece after the other; a piece costs its own length.
 2. What the end says is the authority; without an end the pieces are all there is, and the answer has failed (M2).
-3. What leaves here can be kept: text is Unicode, and every field is of its type, whatever a provider yields (S12).
+3. What leaves here can be written, whatever a provider yields: what cannot be kept ends the answer, which has failed; what came before it,
+   and what is good of a bad end, is in it (S12).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, assert_never
 
 import msgspec
 
-from sapwood.actors.model.providers.base import Finish, Piece
-from sapwood.events.base import Json, is_array, is_object
+from sapwood.actors.model.checks import BadPiece, checked, sound, told
+from sapwood.actors.model.providers.base import Finish
 from sapwood.events.content import AssistantBlock, TextContent, ThinkingContent, ToolCall, without_surrogates
 from sapwood.events.deltas import (
+    Delta,
     TextDelta,
     TextEnd,
     TextStart,
@@ -25,7 +28,7 @@ from sapwood.events.deltas import (
     ToolCallEnd,
     ToolCallStart,
 )
-from sapwood.events.messages import NO_USAGE, UNKNOWN_COST, AssistantMessage, StopReason, Usage
+from sapwood.events.messages import NO_USAGE, AssistantMessage, StopReason
 from sapwood.events.models import Model
 
 CUT_OFF: Final = "the stream ended before the answer did"
@@ -39,12 +42,24 @@ class Draft:
         self._thinking: dict[int, list[str]] = {}
         self._calls: dict[int, ToolCall] = {}
         self.finish: Finish | None = None
+        self.fault: BadPiece | None = None
+        """What was wrong with the last piece, or with the end."""
 
-    def add(self, piece: Piece) -> None:
-        """Take in the next piece."""
+    def add(self, piece: object) -> Delta | None:
+        """Take in the next piece: what those who read along are told, or None when the answer ends with it."""
+        try:
+            good = checked(piece)
+        except BadPiece as fault:
+            self.fault = fault
+            return None
+        if isinstance(good, Finish):
+            self.finish, self.fault = sound(good, self._blocks())
+            return None
+        self._take(good)
+        return told(good)
+
+    def _take(self, piece: Delta) -> None:
         match piece:
-            case Finish():
-                self.finish = piece
             case TextStart(content_index=at):
                 self._text[at] = []
             case TextDelta(content_index=at, delta=delta):
@@ -67,29 +82,34 @@ class Draft:
     @property
     def content(self) -> tuple[AssistantBlock, ...]:
         """The blocks so far, in their order."""
-        blocks: dict[int, AssistantBlock] = {}
-        blocks |= {at: ThinkingContent(thinking="".join(parts)) for at, parts in self._thinking.items()}
-        blocks |= {at: TextContent(text="".join(parts)) for at, parts in self._text.items()}
-        blocks |= self._calls
+        blocks = self._blocks()
         return tuple(blocks[at] for at in sorted(blocks))
+
+    def _blocks(self) -> dict[int, AssistantBlock]:
+        blocks: dict[int, AssistantBlock] = {}
+        blocks |= {at: ThinkingContent(thinking=_text(parts)) for at, parts in self._thinking.items()}
+        blocks |= {at: TextContent(text=_text(parts)) for at, parts in self._text.items()}
+        blocks |= self._calls
+        return blocks
+
+
+def _text(parts: Sequence[str]) -> str:
+    return without_surrogates("".join(parts))
 
 
 def message(draft: Draft, model: Model, *, started_ms: int) -> AssistantMessage:
     """The answer that came to its end; a failed one if it did not."""
     finish = draft.finish
     if finish is None:
-        return unfinished(draft, model, started_ms=started_ms, reason="error", error=CUT_OFF)
-    return AssistantMessage(
-        content=draft.content if finish.content is None else finish.content,
-        api=model.api,
-        provider=model.provider,
-        model=model.id,
+        error = CUT_OFF if draft.fault is None else str(draft.fault)
+        return unfinished(draft, model, started_ms=started_ms, reason="error", error=error)
+    answer = unfinished(draft, model, started_ms=started_ms, reason=finish.stop_reason, error=finish.error_message)
+    return msgspec.structs.replace(
+        answer,
+        content=answer.content if finish.content is None else finish.content,
         response_model=finish.response_model,
         response_id=finish.response_id,
-        usage=_whole(finish.usage),
-        stop_reason=finish.stop_reason,
-        error_message=finish.error_message,
-        timestamp=started_ms,
+        usage=finish.usage,
         duration_ms=finish.duration_ms,
     )
 
@@ -108,30 +128,3 @@ def unfinished(
         error_message=error,
         timestamp=started_ms,
     )
-
-
-def kept(answer: AssistantMessage) -> AssistantMessage:
-    """The answer as it can be written and read back: lone surrogates replaced. Raises `msgspec.ValidationError` for a wrong type."""
-    try:
-        msgspec.json.encode(answer)
-    except UnicodeEncodeError:
-        return msgspec.convert(_clean(msgspec.to_builtins(answer)), AssistantMessage)
-    return msgspec.convert(msgspec.to_builtins(answer), AssistantMessage)
-
-
-def _clean(value: Json) -> Json:
-    if isinstance(value, str):
-        return without_surrogates(value)
-    if is_object(value):
-        return {without_surrogates(key): _clean(item) for key, item in value.items()}
-    if is_array(value):
-        return [_clean(item) for item in value]
-    return value
-
-
-def _whole(usage: Usage) -> Usage:
-    """With the sum and the prices that other readers of the file add up; what nobody knows is marked so (M8)."""
-    total = usage.total_tokens
-    if total is None:
-        total = usage.input + usage.output + usage.cache_read + usage.cache_write
-    return msgspec.structs.replace(usage, total_tokens=total, cost=usage.cost or UNKNOWN_COST)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable
-from typing import Final, Literal, assert_never
+from typing import Final, assert_never
 
 import attrs
 import trio
@@ -27,10 +27,7 @@ from sapwood.events.errors import CannotOpen, CannotWrite, Refused, SapwoodError
 from sapwood.events.ids import EntryId
 from sapwood.events.requests import Append, Appended
 from sapwood.events.runtime import DamageFound, EntryAppended, Event, SessionMoved, StoreDegraded, StoreRecovered
-from sapwood.store.port import Store
-
-Durability = Literal["os", "disk"]
-"""Acknowledged means: `os`, it survives a killed process; `disk`, it survives a power cut (S5)."""
+from sapwood.store.port import Durability, Store
 
 PASSING: Final = frozenset(
     getattr(errno, name)
@@ -82,6 +79,7 @@ class Committer:
         self._waiting: dict[Ticket, None] = {}
         self._writing = False
         self._round = trio.Event()
+        self._withdrawn = trio.Event()
         self._trouble: SapwoodError | None = None
         """What the disk says, while it refuses."""
         self._pause = SOONEST
@@ -122,6 +120,8 @@ class Committer:
         for ticket in tuple(self._waiting):
             if any(entry.id == entry_id for entry in ticket.append.entries):
                 self._answer(ticket, Refuse(self._trouble))
+        self._withdrawn.set()
+        self._withdrawn = trio.Event()
         self._end_round()
 
     async def restore(self) -> str | None:
@@ -140,7 +140,10 @@ class Committer:
         self._writing = True
         try:
             if self._trouble is not None:
-                await trio.sleep(self._pause)
+                with trio.move_on_after(self._pause) as pause:
+                    await self._withdrawn.wait()
+                if not pause.cancelled_caught:
+                    return
                 self._pause = min(self._pause * 2, LATEST)
             with trio.CancelScope(shield=True):
                 batch = self._stage()

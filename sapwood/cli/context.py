@@ -14,7 +14,6 @@ from sapwood.cli.damages import damage_in_short, damage_json
 from sapwood.cli.drawing import session_json, short_ids
 from sapwood.events.base import Json
 from sapwood.events.context import Absent, Context, ContextItem, Unsent
-from sapwood.events.messages import role_of
 from sapwood.events.models import Model
 from sapwood.reading import Reading
 from sapwood.scenario.describing import message_in_words
@@ -53,7 +52,7 @@ def show(session: Reading, *, window: int | None, full: bool) -> Iterator[Line]:
             lost = cut(context.gaps[item.entry_id], 40)
             yield line(Piece(f"gap: the entry {lost}, which stood here, is lost", "bad"))
         yield line(
-            Piece(f"{role_of(item.message):18}", "dim" if item.unsent else "accent"),
+            Piece(f"{item.message.role:18}", "dim" if item.unsent else "accent"),
             f"{item.tokens:8,}  ",
             Piece(f"{short(item.entry_id)}  ", "name"),
             Piece(f"not sent ({REASONS[item.unsent]}): " if item.unsent else "", "bad"),
@@ -75,7 +74,7 @@ def to_json(session: Reading, *, window: int | None) -> Json:
         "leaf": context.leaf,
         "messages": [
             {
-                "role": role_of(item.message),
+                "role": item.message.role,
                 "tokens": item.tokens,
                 "entryId": item.entry_id,
                 "unsent": item.unsent,

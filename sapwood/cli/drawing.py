@@ -17,7 +17,6 @@ from sapwood.cli.damages import damage_in_short, damage_json
 from sapwood.events.base import Json
 from sapwood.events.entries import MessageEntry
 from sapwood.events.ids import EntryId
-from sapwood.events.messages import role_of
 from sapwood.reading import Reading
 from sapwood.scenario.describing import entry_in_words, kind_in_words
 from sapwood.scenario.wording import Line, Piece, counted, cut, line, named
@@ -166,7 +165,7 @@ def _entry_json(session: Reading, one: Placed, labels: Mapping[EntryId, str], *,
         "id": entry_id,
         "parentId": None if parent is None else tree.id(parent),
         "kind": tree.kind(one.index),
-        "role": role_of(entry.message) if isinstance(entry, MessageEntry) else None,
+        "role": entry.message.role if isinstance(entry, MessageEntry) else None,
         "timestamp": None if entry is None else entry.timestamp,
         "text": "" if entry is None else entry_in_words(entry),
         "label": labels.get(entry_id),

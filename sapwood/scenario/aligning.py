@@ -1,6 +1,7 @@
 """Pairing two lists at the least cost. No I/O, and it knows nothing of what is in them.
 
-1. A pair that matches is free; one that is alike and differs costs less than two items without a partner; a gap takes any run for free.
+1. A pair that matches is free; one that is alike and differs costs less than two items without a partner, also if it is alike from
+   afar; a gap takes any run for free.
 2. The cheapest way is looked for from the end, places in the order of what is left to pay: lists that differ little are paired in
    little time, however long they are.
 3. After `MOST_PLACES` the best that was found is kept, and the search begins anew before it: lists that differ everywhere cost no
@@ -9,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final, Literal
 
 import attrs
@@ -19,12 +20,17 @@ ONE_SIDED: Final = 4
 UNLIKE: Final = 3
 """What a pair of one kind costs that differs: less than one item without a partner, so that likes are shown side by side, also
 between gaps; three of them more than two, so that a list that is shifted by one is told as that."""
+FAR: Final = 5
+"""What a pair costs that is of one kind on the outside alone: more than a nearer one, and less than two items without a partner, so that it
+is taken where nothing is nearer. Beside a gap, where one of the two goes for free, it is not taken."""
 MOST_PLACES: Final = 60_000
 """Pairs of places that are looked at before something is settled: a quarter of a second, and exact for a dozen differences among
 thousands of items."""
 
-Likeness = Literal["match", "unlike", "strange"]
-"""Of an expected item and a seen one; `unlike` is of one kind, so that their parts are worth comparing."""
+Likeness = Literal["match", "unlike", "far", "strange"]
+"""Of an expected item and a seen one; `unlike` is of one kind, so that their parts are worth comparing; `far` is, but for what is in it."""
+PAIRED: Final[Mapping[Likeness, int]] = {"match": 0, "unlike": UNLIKE, "far": FAR}
+"""What a pair costs. A strange one is no pair."""
 Spot = tuple[int, int]
 Move = tuple[int, int, int]
 """What it costs to go on, and how far on either side."""
@@ -55,7 +61,7 @@ def align(lists: Lists) -> Iterator[tuple[Spot, Move]]:
 def _left_to_pay(lists: Lists, goal: Spot) -> dict[Spot, int]:
     """What is left to pay from each place that was looked at; the last is the start, or the place that is farthest from the goal."""
     costs: dict[Spot, int] = {}
-    piles: list[list[Spot]] = [[goal], *([] for _ in range(ONE_SIDED))]
+    piles: list[list[Spot]] = [[goal], *([] for _ in range(max(ONE_SIDED, FAR)))]
     paid, farthest = 0, (goal[0], 0, -goal[1])
     while any(piles):
         for place in iter(lambda: piles[0].pop() if piles[0] else None, None):
@@ -92,7 +98,7 @@ def _before(lists: Lists, place: Spot) -> Iterator[tuple[int, Spot]]:
             if s:
                 likeness = lists.likeness(e - 1, s - 1)
                 if likeness != "strange":
-                    yield UNLIKE if likeness == "unlike" else 0, (e - 1, s - 1)
+                    yield PAIRED[likeness], (e - 1, s - 1)
     if s:
         yield 0 if e < lists.expected and lists.is_gap(e) else ONE_SIDED, (e, s - 1)
 
@@ -122,7 +128,7 @@ def _moves(lists: Lists, place: Spot) -> Iterator[Move]:
     if more and come:
         likeness = lists.likeness(e, s)
         if likeness != "strange":
-            yield UNLIKE if likeness == "unlike" else 0, 1, 1
+            yield PAIRED[likeness], 1, 1
     if more:
         yield ONE_SIDED, 1, 0
     if come:

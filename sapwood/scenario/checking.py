@@ -16,7 +16,6 @@ import msgspec
 from sapwood.events.base import Json, is_array, is_object
 from sapwood.events.codec import encode_entry, encode_event
 from sapwood.events.context import ContextItem
-from sapwood.events.messages import role_of
 from sapwood.scenario.describing import text_of_message
 from sapwood.scenario.language import Expect, Pattern, Place, Prompt, Scenario, Step
 from sapwood.scenario.matching import MISSING, Difference, Mismatch, compare
@@ -115,7 +114,7 @@ def event_value(seen: Seen) -> Json:
 def item_value(item: ContextItem) -> dict[str, Json]:
     """A message of the projection, as patterns see it."""
     return {
-        "role": role_of(item.message),
+        "role": item.message.role,
         "text": text_of_message(item.message),
         "unsent": item.unsent,
         "tokens": item.tokens,

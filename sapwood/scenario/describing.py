@@ -36,7 +36,6 @@ from sapwood.events.messages import (
     ToolResultMessage,
     Usage,
     UserMessage,
-    role_of,
 )
 from sapwood.events.runtime import (
     AgentEnd,
@@ -95,7 +94,7 @@ def message_in_words(message: Message) -> str:
 
 def kind_in_words(entry: Entry) -> str:
     """The role of a message, the kind of anything else."""
-    return role_of(entry.message) if isinstance(entry, MessageEntry) else kind_of(entry)
+    return entry.message.role if isinstance(entry, MessageEntry) else kind_of(entry)
 
 
 def entry_in_words(entry: Entry) -> str:
@@ -164,7 +163,7 @@ def event_in_words(event: Event) -> str:
     """What the event tells besides its name."""
     match event:
         case MessageStart(message=message) | MessageEnd(message=message):
-            who = f"{role_of(message)}{_failure(message)}"
+            who = f"{message.role}{_failure(message)}"
             return f"{who}: {message_in_words(message)}" if text_of_message(message) else who
         case MessageUpdate(assistant_message_event=piece):
             value = msgspec.to_builtins(piece)

@@ -24,6 +24,9 @@ Field = tuple[str | int, ...]
 
 GAP: Final = "..."
 
+KINDS: Final = frozenset({"type", "role"})
+"""Keys that tell what something is."""
+
 LOOKED_FOR: Final = 20
 """Items that were not seen in their place and are looked for in others: as many as are shown of a scenario."""
 
@@ -193,7 +196,9 @@ def _aligned(expected: Sequence[Json], seen: Sequence[Json], key: str) -> Iterat
     def likeness(e: int, s: int) -> Likeness:
         if matches(expected[e], seen[s]):
             return "match"
-        return "unlike" if _alike(expected[e], seen[s], key) else "strange"
+        if not _alike(expected[e], seen[s], key):
+            return "strange"
+        return "unlike" if _kin(expected[e], seen[s]) else "far"
 
     gaps = [_is_gap(item) for item in expected]
     return align(Lists(expected=len(expected), seen=len(seen), is_gap=gaps.__getitem__, likeness=likeness))
@@ -204,6 +209,16 @@ def _alike(expected: Json, seen: Json, key: str) -> bool:
     if not is_object(expected) or not is_object(seen):
         return False
     return key not in expected or matches(expected[key], seen.get(key, MISSING))
+
+
+def _kin(expected: Json, seen: Json) -> bool:
+    """Whether the two are of one kind all the way in: an answer's `message_end` is no kin of a user's."""
+    if not is_object(expected) or not is_object(seen):
+        return True
+    return all(
+        matches(value, seen.get(key, MISSING)) if key in KINDS else _kin(value, seen.get(key, MISSING))
+        for key, value in expected.items()
+    )
 
 
 def _difference(expected: Sequence[Json], seen: Sequence[Json], place: Spot, move: Move) -> Difference:

@@ -16,6 +16,7 @@ from cattrs.errors import IterableValidationError
 from cattrs.gen import make_dict_structure_fn, override
 
 from sapwood.events.base import Json, is_array, is_object
+from sapwood.events.entries import KnownEntry
 from sapwood.events.messages import Message, Usage
 from sapwood.events.models import Model
 from sapwood.events.runtime import Event
@@ -37,6 +38,7 @@ from sapwood.scenario.language import (
     Story,
 )
 from sapwood.scenario.matching import GAP
+from sapwood.scenario.patterns import Item, check_keys
 from sapwood.scenario.wire import ENTRY_KINDS, EVENT_NAMES, tags, to_entries, to_event, to_model, to_usage
 from sapwood.scenario.wording import one_line, quoted
 
@@ -84,9 +86,9 @@ def _converter(model: Model) -> Converter:
         _mapping(
             Expect,
             made,
-            events=override(struct_hook=_patterns("type", "event", EVENT_NAMES)),
-            entries=override(struct_hook=_patterns("type", "entry", ENTRY_KINDS)),
-            projection=override(struct_hook=_patterns("role", "message", tags(Message))),
+            events=override(struct_hook=_patterns("type", "event", EVENT_NAMES, Event)),
+            entries=override(struct_hook=_patterns("type", "entry", ENTRY_KINDS, KnownEntry)),
+            projection=override(struct_hook=_patterns("role", "message", tags(Message), Item)),
         ),
     )
     plain = [Prompt, Feed]
@@ -173,7 +175,7 @@ def _by_key(what: str, table: Mapping[str, type], made: Converter) -> Hook:
     return hook
 
 
-def _patterns(key: str, what: str, known: frozenset[str]) -> Hook:
+def _patterns(key: str, what: str, known: frozenset[str], kind: Any) -> Hook:
     """A list of patterns: `...`, the name of a kind, or a mapping."""
 
     def pattern(item: Json, at: int) -> Pattern:
@@ -185,6 +187,10 @@ def _patterns(key: str, what: str, known: frozenset[str]) -> Hook:
         name = value.get(key)
         if isinstance(name, str) and not name.endswith(GAP) and name not in known:
             raise Misfit(f"no {what} has the {key} {quoted(name)}{hint(name, known)}", (at, key))
+        try:
+            check_keys(value, kind)
+        except Misfit as misfit:
+            raise Misfit(misfit.message, (at, *misfit.place)) from misfit
         return Pattern(value)
 
     def hook(value: Json, _: Any) -> tuple[Pattern, ...] | None:

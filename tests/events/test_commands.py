@@ -9,10 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.events.commands import AnyCommand, Command, Input, InputOutcome, Returned, SessionState, Snapshot
+from sapwood.events.commands import (
+    AnyCommand,
+    Command,
+    Delivered,
+    Input,
+    InputOutcome,
+    Returned,
+    SessionState,
+    Snapshot,
+)
 from sapwood.events.content import ImageContent
 from sapwood.events.ids import EntryId, SessionId
-from tests.build import MS, text
+from sapwood.events.messages import StopReason
+from tests.build import MS, assistant, text
 from tests.events.wire import as_json, assert_complete, assert_round_trip, shape, shapes, tag_fields
 from tests.strategies import PER_KIND, of
 
@@ -121,3 +131,22 @@ def test_what_is_handed_back_is_whole() -> None:
         "text": "look",
         "images": [{"type": "image", "data": "aGk=", "mimeType": "image/png"}],
     }
+
+
+@pytest.mark.parametrize(
+    ("stop", "failed"),
+    [("stop", False), ("length", False), ("toolUse", False), ("error", True), ("aborted", True)],
+)
+def test_a_failed_answer_is_told_by_one_property(stop: StopReason, failed: bool) -> None:
+    outcome = Delivered(entry_id=EntryId("u1"), answer=assistant("x", stop=stop), turns=1)
+
+    assert outcome.failed is failed
+    assert "failed" not in as_json(outcome)
+
+
+def test_an_input_without_a_whole_answer_has_failed() -> None:
+    whole, entry_id = assistant("x"), EntryId("u1")
+
+    assert Delivered(entry_id=entry_id).failed
+    assert Delivered(entry_id=entry_id, answer=whole, aborted=True).failed
+    assert Delivered(entry_id=entry_id, answer=whole, error="the disk is full").failed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -115,3 +115,34 @@ def test_what_is_no_neighbour_stays_apart(second: Delta) -> None:
 def test_an_empty_piece_is_joined_too() -> None:
     assert joined(text_piece(""), text_piece("a")) == text_piece("a")
     assert joined(text_piece("a"), text_piece("")) == text_piece("a")
+
+
+class Broken:
+    """No text and no number, and no answer to anything."""
+
+    def __eq__(self, other: object) -> bool:
+        raise TypeError("nothing is like it")
+
+    def __add__(self, other: object) -> Broken:
+        raise TypeError("nothing can be added")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+ANYTHING: st.SearchStrategy[Any] = st.sampled_from([None, 0, 1, -1, True, 0.5, float("nan"), "a", b"a", [1], Broken()])
+
+
+@given(
+    kinds=st.tuples(st.sampled_from(PIECES), st.sampled_from(PIECES)),
+    blocks=st.tuples(ANYTHING, ANYTHING),
+    texts=st.tuples(ANYTHING, ANYTHING),
+)
+def test_what_is_no_piece_of_text_is_not_joined_and_does_no_harm(
+    kinds: tuple[Callable[..., Piece], Callable[..., Piece]], blocks: tuple[Any, Any], texts: tuple[Any, Any]
+) -> None:
+    """This used to raise TypeError at whoever published or read."""
+    first, second = (kind(content_index=at, delta=text) for kind, at, text in zip(kinds, blocks, texts, strict=True))
+
+    one = joined(first, second)
+
+    assert one is None or (type(one.content_index), texts) == (int, ("a", "a"))

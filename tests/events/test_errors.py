@@ -18,7 +18,6 @@ from sapwood.events.errors import (
     NewerVersion,
     NotAnEntry,
     NotASession,
-    Owner,
     ProviderError,
     ReadOnly,
     RefusalReason,
@@ -31,6 +30,7 @@ from sapwood.events.errors import (
     StoreConflict,
     StoreError,
     Unencodable,
+    Writer,
 )
 
 FULL = OSError(errno.ENOSPC, "No space left on device")
@@ -85,8 +85,8 @@ SAID: list[tuple[SapwoodError, dict[str, object], str]] = [
         "x.jsonl was opened for reading alone: open it without read_only to write",
     ),
     (
-        SessionInUse("x.jsonl", Owner(pid=7, host="h", since="2026")),
-        {"path": "x.jsonl", "owner": Owner(pid=7, host="h", since="2026")},
+        SessionInUse("x.jsonl", Writer(pid=7, host="h", since="2026")),
+        {"path": "x.jsonl", "owner": Writer(pid=7, host="h", since="2026")},
         "x.jsonl is in use by process 7 on h since 2026: close it there, or open it with read_only=True",
     ),
     (
@@ -121,7 +121,7 @@ SAID: list[tuple[SapwoodError, dict[str, object], str]] = [
     ),
     (
         Unencodable("custom", SURROGATE),
-        {"what": "custom"},
+        {"what": "custom", "why": str(SURROGATE)},
         (
             "custom cannot be written as JSON: 'utf-8' codec can't encode character '\\ud800' in position 0: "
             "surrogates not allowed"
@@ -225,10 +225,10 @@ def test_the_reasons_of_a_refusal_are_closed() -> None:
 @pytest.mark.parametrize(
     ("owner", "said"),
     [
-        (Owner(pid=7), "process 7"),
-        (Owner(pid=7, host="h"), "process 7 on h"),
-        (Owner(pid=7, since="2026"), "process 7 since 2026"),
+        (Writer(pid=7), "process 7"),
+        (Writer(pid=7, host="h"), "process 7 on h"),
+        (Writer(pid=7, since="2026"), "process 7 since 2026"),
     ],
 )
-def test_an_owner_is_told_as_far_as_it_is_known(owner: Owner, said: str) -> None:
+def test_an_owner_is_told_as_far_as_it_is_known(owner: Writer, said: str) -> None:
     assert str(owner) == said

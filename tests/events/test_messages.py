@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +20,6 @@ from sapwood.events.messages import (
     ToolDefinition,
     ToolReference,
     Usage,
-    role_of,
 )
 from tests.build import assistant, system, user
 from tests.events.wire import as_json, assert_round_trip, shape, shapes, tag_fields
@@ -74,11 +74,14 @@ def test_a_message_comes_back_as_it_was_under_its_role(kind: type[Message], data
     message = data.draw(of(kind))
 
     assert_round_trip(message, Message)
-    assert as_json(message)["role"] == role_of(message)
+    assert as_json(message)["role"] == message.role
 
 
-def test_each_role_is_told() -> None:
-    assert [role_of(message) for message in (system(), user(), assistant("x"))] == ["system", "user", "assistant"]
+def test_each_message_tells_its_role_and_nobody_can_change_it() -> None:
+    assert [message.role for message in (system(), user(), assistant("x"))] == ["system", "user", "assistant"]
+    assert {kind.__struct_config__.tag for kind in get_args(Message)} == {*WIRE, *DERIVED}
+    with pytest.raises(AttributeError):
+        user().role = "assistant"  # type: ignore[misc]
 
 
 def test_nothing_billed_has_the_numbers_that_pi_adds_up_and_says_that_its_price_is_unknown() -> None:
@@ -96,3 +99,20 @@ def test_whole_costs_stay_whole() -> None:
     cost = Cost(input=0, output=0.25, cache_read=0, cache_write=1, total=1.25)
 
     assert [str(number) for number in as_json(cost).values()] == ["0", "0.25", "0", "1", "1.25"]
+
+
+def test_a_provider_that_knows_of_no_cache_reports_zeros_there_and_they_are_written() -> None:
+    assert Usage.of(input=1, output=2) == Usage(input=1, output=2, cache_read=0, cache_write=0)
+    assert as_json(Usage.of(input=1, output=2)) == {"input": 1, "output": 2, "cacheRead": 0, "cacheWrite": 0}
+    cost = Cost(input=0, output=0, cache_read=0, cache_write=0, total=0)
+    assert Usage.of(input=1, output=2, cache_read=3, cache_write=4, reasoning=5, total_tokens=6, cost=cost) == Usage(
+        input=1, output=2, cache_read=3, cache_write=4, reasoning=5, total_tokens=6, cost=cost
+    )
+
+
+@pytest.mark.parametrize("field", ["input", "output", "cacheRead", "cacheWrite"])
+def test_each_count_must_be_in_a_line(field: str) -> None:
+    line = {name: value for name, value in as_json(NO_USAGE).items() if name != field}
+
+    with pytest.raises(msgspec.ValidationError, match=field):
+        msgspec.convert(line, Usage)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import msgspec
 import pytest
 from hypothesis import given
 
+from sapwood.events.errors import Refused
 from sapwood.events.models import DEFAULT_WINDOW, Model, Price
 from tests.events.wire import as_json, assert_round_trip, shape
 from tests.strategies import of
@@ -35,3 +39,48 @@ def test_the_window_of_a_model_that_nobody_knows_is_the_seeds() -> None:
 
 def test_what_nobody_knows_is_not_written() -> None:
     assert as_json(Model(provider="x", id="y")) == {"provider": "x", "id": "y"}
+
+
+ANY: Any = Model
+PRICE: Any = Price
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"id": 5}, "Model(id=5): expected str, got int"),
+        ({"provider": None}, "Model(provider=None): expected str, got None"),
+        ({"provider": b"x"}, "expected str, got bytes"),
+        ({"id": "\ud800"}, "it cannot be written"),
+        ({"api": 5}, "Model(api=5)"),
+        ({"context_window": "5"}, "Model(context_window='5'): expected int | None, got str"),
+        ({"context_window": -5}, "Model(context_window=-5): expected int >= 0"),
+        ({"context_window": True}, "got bool"),
+        ({"context_window": 5.0}, "Model(context_window=5.0)"),
+        ({"max_output": -1}, "Model(max_output=-1)"),
+        ({"price": {"input": 1, "output": 2}}, "expected a Price, got dict"),
+        ({"thinks": 1}, "expected bool, got int"),
+        ({"sees": "yes"}, "Model(sees='yes')"),
+    ],
+)
+def test_what_a_model_cannot_be_is_refused_when_it_is_made(fields: dict[str, object], words: str) -> None:
+    with pytest.raises(Refused) as refusal:
+        ANY(**{"provider": "x", "id": "y", **fields})
+
+    assert refusal.value.reason == "bad-input"
+    assert words in str(refusal.value)
+    with pytest.raises(Refused):
+        msgspec.structs.replace(Model(provider="x", id="y"), **fields)
+
+
+@pytest.mark.parametrize("amount", ["5", None, -1, -0.5, float("nan"), float("inf"), True])
+def test_a_price_is_a_number_of_dollars(amount: object) -> None:
+    with pytest.raises(Refused, match=r"Price\(input="):
+        PRICE(input=amount, output=1)
+
+    assert Model(provider="x", id="y", price=Price(input=1, output=2.5)).price == Price(input=1, output=2.5)
+
+
+def test_what_is_read_is_told_by_its_place() -> None:
+    with pytest.raises(msgspec.ValidationError, match=r"contextWindow"):
+        msgspec.json.decode(b'{"provider":"x","id":"y","contextWindow":-5}', type=Model)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -65,6 +65,13 @@ OURS = {
     "store_recovered": "written",
     "diagnostic": "code message entryId? facts?",
 }
+
+
+class Incomparable:
+    def __eq__(self, other: object) -> bool:
+        raise TypeError("nothing is like it")
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 def piece(words: str, call: str = "c1", block: int = 0) -> MessageUpdate:
@@ -150,3 +157,18 @@ def test_only_pieces_of_answers_are_ever_merged(first: Event, second: Event) -> 
 
     both: list[Delta] = [event.assistant_message_event for event in (first, second) if isinstance(event, MessageUpdate)]
     assert one is None or len(both) == 2
+
+
+@pytest.mark.parametrize("odd", [None, 0.5, [], Incomparable()])
+def test_what_is_no_piece_of_an_answer_is_not_merged_and_does_no_harm(odd: Any) -> None:
+    """This used to raise at whoever published or read."""
+    strange = [
+        piece(odd),
+        piece("a", call=odd),
+        piece("a", block=odd),
+        MessageUpdate(call_id="c1", assistant_message_event=odd),
+    ]
+    for event in strange:
+        assert merged(event, event) is None
+        assert merged(event, piece("b")) is None
+        assert merged(piece("b"), event) is None

@@ -1,7 +1,8 @@
 """Every example in the README and the docs runs.
 
 1. A ```python block runs as written, in the order of its file; blocks of one file share their names.
-2. Each `$ uv run …` of a ```console block exits 0, and the lines shown behind it come in its output, in order; `...` stands for any.
+2. The README's blocks, one behind the other, are a program that mypy takes under --strict: a host's type checker is a reader too.
+3. Each `$ uv run …` of a ```console block exits 0, and the lines shown behind it come in its output, in order; `...` stands for any.
 """
 
 from __future__ import annotations
@@ -43,6 +44,37 @@ def workplace(folder: Path) -> Path:
 def run_all(page: Path, names: dict[str, Any]) -> None:
     for block in blocks(page, "python"):
         run(compile(block, str(page), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), names)
+
+
+def complaints(folder: Path, **programs: str) -> list[str]:
+    """What mypy --strict says of these, each a module of its own. mypy starts once: it has our whole library to read."""
+    for name, source in programs.items():
+        (folder / f"{name}.py").write_text(source, encoding="utf-8")
+    options = ("--strict", "--no-error-summary", "--cache-dir", str(folder / "cache"))
+    command = [sys.executable, "-m", "mypy", *options, *(f"{name}.py" for name in programs)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert not done.stderr
+    return done.stdout.splitlines()
+
+
+UNCHECKED = """
+import sapwood
+
+
+async def ask(session: sapwood.Session) -> None:
+    outcome = await session.prompt("Which tree?")
+    print(outcome.answer.content)
+"""
+
+
+@pytest.mark.slow
+def test_the_readme_passes_the_type_checker_of_a_host(tmp_path: Path) -> None:
+    readme = "\n".join(blocks(ROOT / "README.md", "python"))
+
+    [complaint] = complaints(tmp_path, readme=readme, unchecked=UNCHECKED)
+
+    assert complaint.startswith("unchecked.py:7: ")
+    assert '"None"' in complaint
 
 
 def run(code: CodeType, names: dict[str, Any]) -> None:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from sapwood import Model, Runtime
+from sapwood import Runtime, Scripted
 from sapwood.actors.environment import Environment
 from sapwood.actors.kernel import Ref
+from tests.build import MODEL
 from tests.house import layout
 
 Rule = Callable[[Path], Iterator[str]]
@@ -125,8 +126,8 @@ def test_a_machine_and_a_registry_are_told(line: str, complaint: str, tmp_path: 
 
 
 async def test_the_ask_graph_of_a_session_has_no_circle() -> None:
-    runtime = Runtime(environment=Environment.scripted())
-    async with runtime.open_session(None, model=Model(provider="x", id="y")) as session:
+    runtime = Runtime(providers=[Scripted()], environment=Environment.scripted())
+    async with runtime.open_session(None, model=MODEL) as session:
         actors = session._wiring.system.actors
 
         def walk(ref: Ref, above: tuple[Ref, ...]) -> None:

@@ -10,7 +10,6 @@ import pytest
 import trio
 
 from sapwood.actors.environment import Environment
-from sapwood.actors.session_log.committing import Durability
 from sapwood.events.commands import Delivered
 from sapwood.events.errors import CannotWrite, SapwoodError
 from sapwood.events.messages import AssistantMessage
@@ -18,6 +17,7 @@ from sapwood.events.runtime import EntryAppended, MessageEnd, StoreDegraded, Sto
 from sapwood.reading import read
 from sapwood.session import Session
 from sapwood.store.disk import RealDisk
+from sapwood.store.port import Durability
 from tests.talking import drain, names, talking
 
 
@@ -74,6 +74,7 @@ async def test_an_abort_ends_the_waiting(room: int, tmp_path: Path, autojump_clo
     async with talking("lost", "there", where=str(path), environment=Environment.scripted(disk=disk)) as session:
         handle = session.submit("hi")
         await waiting(session)
+        await trio.sleep(100)
         with trio.fail_after(0.2):
             await session.abort()
 

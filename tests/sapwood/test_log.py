@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import traceback
+from collections.abc import AsyncGenerator, AsyncIterator, Generator
+from contextlib import asynccontextmanager
 
 import pytest
 import structlog
 
+from sapwood import Request, Runtime
+from sapwood.actors.model.providers.base import Piece
 from sapwood.log import Log
+from tests.build import MODEL
 from tests.talking import talking
 
 
@@ -29,6 +34,42 @@ def test_a_line_bears_what_is_bound(lines: list[structlog.typing.EventDict]) -> 
     Log().bind(session="s1").bind(actor="agent").say("info", "hello", seq=3)
 
     assert lines == [{"session": "s1", "actor": "agent", "seq": 3, "event": "hello", "log_level": "info"}]
+
+
+class Broken:
+    """A provider with a fault."""
+
+    id = MODEL.provider
+
+    @asynccontextmanager
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Piece]]:
+        if request.messages:
+            raise KeyError("oops")
+        yield _no_pieces()
+
+
+async def _no_pieces() -> AsyncGenerator[Piece]:
+    return
+    yield
+
+
+async def test_a_fault_in_a_hosts_provider_is_logged_with_its_traceback(
+    lines: list[structlog.typing.EventDict],
+) -> None:
+    """This used to leave no traceback anywhere."""
+    async with Runtime(providers=[Broken()]).open_session(None, model=MODEL) as session:
+        await session.prompt("hi")
+        session_id = session.header.id
+
+    [line] = [line for line in lines if line["log_level"] == "error"]
+    fault = line.pop("exc_info")
+    assert line == {
+        "session": session_id,
+        "event": "provider_failed",
+        "provider": MODEL.provider,
+        "log_level": "error",
+    }
+    assert "in stream" in "".join(traceback.format_exception(fault))
 
 
 async def test_a_session_logs_its_events_with_their_numbers_and_without_the_pieces_of_answers(

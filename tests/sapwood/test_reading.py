@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from sapwood import CannotOpen, Model, NotASession, read
+from sapwood import CannotOpen, Model, NotASession, Refused, read
 from sapwood.events.errors import StoreClosed
+from sapwood.store.memory import MemoryStore
+from tests.build import HEADER
 
 DATA = Path(__file__).parents[1] / "data"
 REAL = Path(__file__).parents[3] / "shared" / "data" / "pi-session-v1.jsonl"
@@ -68,6 +71,26 @@ def test_a_missing_file_is_an_error_and_not_a_new_session(tmp_path: Path) -> Non
         read(tmp_path / "no.jsonl")
 
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("path", [5, None, b"", b"s.jsonl", [], MemoryStore(HEADER)])
+def test_what_names_no_file_is_refused_and_reads_as_no_session(path: Any) -> None:
+    with pytest.raises(Refused, match=r"named by a str or a pathlib\.Path") as refusal:
+        read(path)
+
+    assert refusal.value.reason == "bad-input"
+
+
+@pytest.mark.parametrize("path", ["", "no\0file", "."])
+def test_a_path_that_can_be_no_file_is_an_error(path: str) -> None:
+    with pytest.raises(CannotOpen):
+        read(path)
+
+
+def test_usage_is_measured_against_nothing_but_a_model() -> None:
+    model: Any = "y"
+    with read(DATA / "v2.jsonl") as session, pytest.raises(Refused, match="a model is a"):
+        session.context_usage(model)
 
 
 def test_a_file_without_a_header_is_no_session_and_stays_as_it_is(tmp_path: Path) -> None:

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
 
-from sapwood import Delivered, InputOutcome, Resync, Runtime, Scripted, ScriptedAnswer, Session, Snapshot, open_session
+from sapwood import (
+    Delivered,
+    InputOutcome,
+    Model,
+    Refused,
+    Resync,
+    Runtime,
+    Scripted,
+    ScriptedAnswer,
+    Session,
+    Snapshot,
+    open_session,
+)
 from sapwood.actors.environment import Environment
 from sapwood.actors.kernel import ActorFailed, Receipt, Verdict
 from sapwood.events.content import text_of
 from sapwood.events.runtime import AgentSettled
 from sapwood.runtime import RING_EVENTS
+from sapwood.store.disk import RealDisk
 from tests.build import MODEL, words
 from tests.talking import talking
 
@@ -46,9 +62,80 @@ async def test_a_session_of_its_own_needs_no_runtime(tmp_path: Path) -> None:
     assert path.exists()
 
 
-def test_two_providers_of_one_name_are_refused() -> None:
-    with pytest.raises(ValueError, match="two providers are called 'scripted'"):
-        Runtime(providers=[Scripted(), Scripted()])
+def test_what_is_no_provider_and_no_environment_is_refused() -> None:
+    make: Any = Runtime
+    with pytest.raises(Refused, match="two providers are called 'scripted'"):
+        make(providers=[Scripted(), Scripted()])
+    with pytest.raises(Refused, match="an object with an id"):
+        make(providers=[Scripted])
+    with pytest.raises(Refused, match="an environment is"):
+        make(environment="x")
+
+
+class Untouched(RealDisk):
+    """A disk that nobody may so much as look at."""
+
+    def open_read(self, path: str) -> int:
+        raise AssertionError(path)
+
+    def open_append(self, path: str) -> int:
+        raise AssertionError(path)
+
+    def create(self, path: str) -> int:
+        raise AssertionError(path)
+
+
+REFUSED: list[tuple[Any, dict[str, Any], str]] = [
+    (5, {}, "not from 5"),
+    (b"s.jsonl", {}, "os.fsdecode"),
+    ([], {}, "from a path, from None or from a Store"),
+    ("s.jsonl", {"model": "x"}, "a model is a"),
+    ("s.jsonl", {"model": None}, "a model is a"),
+    ("s.jsonl", {"cwd": 5}, "the folder of a session is named by"),
+    ("s.jsonl", {"session_id": 5}, "a session id is text"),
+    ("s.jsonl", {"tap": 5}, "a tap is an object"),
+]
+
+
+@pytest.mark.parametrize(("where", "more", "words"), REFUSED)
+async def test_what_no_session_can_be_opened_with_is_refused_at_once(
+    where: Any, more: dict[str, Any], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    open_one: Any = Runtime(providers=[Scripted()], environment=Environment.scripted(disk=Untouched())).open_session
+    with pytest.raises(Refused, match=re.escape(words)) as refusal:
+        async with open_one(where, **{"model": MODEL, **more}):
+            raise AssertionError("it was opened")
+
+    assert refusal.value.reason == "bad-input"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("providers", [[], [Scripted()]])
+async def test_a_model_whose_provider_nobody_gave_is_refused_before_the_session_is_opened(
+    providers: list[Scripted], tmp_path: Path
+) -> None:
+    path = tmp_path / "s.jsonl"
+    with pytest.raises(Refused, match=r"no provider is called 'elsewhere' .*providers=") as refusal:
+        async with open_session(path, model=Model(provider="elsewhere", id="x"), providers=providers):
+            raise AssertionError("it was opened")
+
+    assert refusal.value.reason == "no-model"
+    assert not path.exists()
+
+
+def test_a_session_is_opened_under_trio_and_says_so() -> None:
+    async def use() -> None:
+        async with open_session(None, model=MODEL, providers=[Scripted()]):
+            raise AssertionError("it was opened")
+
+    with pytest.raises(Refused, match=r"under trio: inside trio\.run"):
+        asyncio.run(use())
+
+
+async def test_a_folder_may_be_a_path(tmp_path: Path) -> None:
+    async with open_session(None, model=MODEL, providers=[Scripted()], cwd=tmp_path) as session:
+        assert session.header.cwd == str(tmp_path)
 
 
 async def test_nothing_is_started_before_it_is_used() -> None:

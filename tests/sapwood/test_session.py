@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 import trio
@@ -12,18 +15,26 @@ import trio.testing
 from sapwood import (
     CannotWrite,
     Delivered,
+    Finish,
     ImageContent,
     Model,
     Published,
     Refused,
+    Request,
+    Returned,
     ScriptedAnswer,
     SessionClosed,
     TextContent,
+    WouldDeadlock,
+    open_session,
 )
 from sapwood.actors.environment import Environment
 from sapwood.actors.kernel import Closed
+from sapwood.actors.model.providers.base import Piece
+from sapwood.events.commands import Input
 from sapwood.events.content import text_of
 from sapwood.events.entries import MessageEntry
+from sapwood.events.ids import EntryId
 from sapwood.events.messages import UserMessage
 from sapwood.events.runtime import AgentSettled, Diagnostic, MessageUpdate, TurnEnd
 from sapwood.store.disk import RealDisk
@@ -102,7 +113,7 @@ async def test_two_prompts_at_once_run_one_and_refuse_the_other_without_disturbi
         reader = session.events()
         first, second = session.submit("one"), session.submit("two")
 
-        with pytest.raises(Refused, match=r"steer\(\)"):
+        with pytest.raises(Refused, match=r"wait for its handle.*steer\(\)"):
             await second.outcome()
         assert isinstance(await first.outcome(), Delivered)
 
@@ -133,15 +144,6 @@ async def test_a_failed_answer_is_returned_recorded_and_not_sent_again() -> None
         await session.prompt("again")
 
         assert [item.unsent for item in session.context().items] == [None, "failed", None, None]
-
-
-async def test_a_provider_that_nobody_gave_is_a_failed_answer_that_names_it() -> None:
-    async with talking(model=Model(provider="elsewhere", id="x")) as session:
-        outcome = await session.prompt("hi")
-
-        assert isinstance(outcome, Delivered)
-        assert outcome.answer is not None
-        assert "no provider is called 'elsewhere'" in (outcome.answer.error_message or "")
 
 
 async def test_whoever_waits_may_leave_and_the_answer_is_kept(autojump_clock: trio.testing.MockClock) -> None:
@@ -343,19 +345,128 @@ async def test_half_a_character_of_a_model_does_not_cost_its_answer() -> None:
         assert text_of(outcome.answer.content) == "so \ufffd it goes"
 
 
-@pytest.mark.parametrize(("text", "images"), [(5, ()), ("hi", (5,)), ("hi", (ImageContent(data=None, mime_type="x"),))])  # type: ignore[arg-type]
-async def test_what_is_no_text_or_no_image_is_refused_before_anything_happens(
-    text: str, images: tuple[ImageContent, ...]
-) -> None:
+UNTYPED: Any = ImageContent
+NO_INPUTS: list[tuple[Any, Any]] = [
+    (5, ()),
+    ("", ()),
+    (" \n", ()),
+    ("hi", 5),
+    ("hi", None),
+    ("hi", (5,)),
+    ("hi", (UNTYPED(data=None, mime_type="x"),)),
+    ("hi", (UNTYPED(data="\ud800", mime_type="x"),)),
+]
+
+
+@pytest.mark.parametrize(("text", "images"), NO_INPUTS)
+async def test_what_is_no_input_is_refused_before_anything_happens(text: Any, images: Any) -> None:
     async with talking("one") as session:
-        with pytest.raises(Refused, match="an input is a text and images"):
+        reader = session.events()
+        with pytest.raises(Refused, match="an input is a text and images") as refusal:
             await session.prompt(text, images=images)
+        with pytest.raises(Refused, match="an input is a text and images"):
+            session.submit(text, images=images)
 
-        assert (session.entries(), session.state) == ((), "idle")
+        assert refusal.value.reason == "bad-input"
+        assert (session.entries(), session.state, drain(reader)) == ((), "idle", [])
+        assert isinstance(await session.prompt("hi"), Delivered)
 
 
-async def test_half_a_character_in_an_input_is_replaced() -> None:
-    async with talking("one") as session:
-        await session.prompt("so \ud83d it goes")
+async def test_what_is_no_event_is_not_published() -> None:
+    async with talking() as session:
+        reader, feed, events = session.events(), cast("Any", session.feed), cast("Any", session.events)
+        with pytest.raises(Refused, match="an event is one of those"):
+            feed("x")
+        with pytest.raises(Refused, match="the number of an event"):
+            events(since="x")
 
-        assert words(session.context().items[0].message) == "so \ufffd it goes"
+        assert drain(reader) == []
+
+
+@pytest.mark.parametrize("model", ["x", ""])
+async def test_usage_is_of_a_model(model: Any) -> None:
+    async with talking() as session:
+        with pytest.raises(Refused, match="a model is a"):
+            session.context_usage(model)
+
+
+class Waiting:
+    """A provider that waits for the end of the very run that waits for it."""
+
+    id = "waiting"
+
+    def __init__(self, wait: Callable[[], Awaitable[None]]) -> None:
+        self.wait = wait
+        self.raised: BaseException | None = None
+
+    @asynccontextmanager
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Piece], None]:
+        yield self.pieces()
+
+    async def pieces(self) -> AsyncGenerator[Piece, None]:
+        with pytest.raises(WouldDeadlock) as caught:
+            await self.wait()
+        self.raised = caught.value
+        yield Finish(stop_reason="stop", content=(TextContent(text="told at once"),))
+
+
+@pytest.mark.parametrize("what", ["done", "outcome", "prompt", "abort", "close"])
+async def test_code_that_the_run_waits_for_cannot_wait_for_the_run(
+    what: str, autojump_clock: trio.testing.MockClock
+) -> None:
+    async def wait() -> None:
+        match what:
+            case "done":
+                await handle.done()
+            case "outcome":
+                await handle.outcome()
+            case "prompt":
+                await session.prompt("me too")
+            case "abort":
+                await session.abort()
+            case _:
+                await session.close()
+
+    provider = Waiting(wait)
+    model = Model(provider="waiting", id="w")
+    with trio.fail_after(5):  # `done` used to wait for ever
+        async with open_session(None, model=model, providers=[provider]) as session:
+            handle = session.submit("hi")
+            outcome = await handle.outcome()
+
+    assert isinstance(provider.raised, WouldDeadlock)
+    assert isinstance(outcome, Delivered)
+    assert not outcome.failed
+
+
+class Stuttering:
+    """A source of chance that says everything twice."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, length: int) -> bytes:
+        self.calls += 1
+        return ((self.calls + 1) // 2).to_bytes(length, "big")
+
+
+async def test_two_inputs_on_their_way_have_two_ids_whatever_chance_says() -> None:
+    async with talking("one", environment=Environment(random=Stuttering())) as session:
+        first, second = session.submit("one"), session.submit("two")
+
+        assert first.entry_id != second.entry_id  # the first handle used to be lost, and waited for ever
+        with pytest.raises(Refused):
+            await second.outcome()
+        assert isinstance(await first.outcome(), Delivered)
+
+
+async def test_an_answer_does_not_take_the_id_of_an_input_that_is_on_its_way() -> None:
+    async with talking("one", environment=Environment(random=Stuttering())) as session:
+        coming, shelf = EntryId("00000002"), session._wiring.shelf
+        shelf.put(Input(entry_id=coming, text="two", timestamp=0))
+
+        outcome = await session.prompt("one")
+
+        assert isinstance(outcome, Delivered)
+        assert [entry.id for entry in session.entries()] == ["00000001", "00000003"]
+        shelf.resolve(coming, Returned(text="two"))

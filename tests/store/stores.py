@@ -13,7 +13,7 @@ from typing import Final
 from sapwood.events.base import Json
 from sapwood.events.codec import encode_header
 from sapwood.events.entries import Header
-from sapwood.events.errors import Owner
+from sapwood.events.errors import Writer
 from sapwood.events.ids import EntryId, SessionId
 from sapwood.store.disk import Disk, RealDisk
 from sapwood.store.jsonl import JsonlStore, open_jsonl
@@ -40,8 +40,8 @@ def first_free(taken: Container[str]) -> EntryId:
     return next(EntryId(one) for one in map("n{}".format, itertools.count()) if one not in taken)
 
 
-def me() -> Owner:
-    return Owner(pid=os.getpid(), host="here", since=TIME)
+def me() -> Writer:
+    return Writer(pid=os.getpid(), host="here", since=TIME)
 
 
 def opened(

@@ -14,14 +14,14 @@ import attrs
 import pytest
 
 from sapwood.events.base import Json
-from sapwood.events.errors import Owner, SessionInUse
+from sapwood.events.errors import SessionInUse, Writer
 from sapwood.store.disk import RealDisk
 from sapwood.store.lock import LONGEST, SUFFIX, WriterLock
 from tests.build import TIME
 from tests.store.faults import ERRNOS, FaultyDisk
 from tests.store.writer import running
 
-ME: Final = Owner(pid=os.getpid(), host="here", since=TIME)
+ME: Final = Writer(pid=os.getpid(), host="here", since=TIME)
 SINCE: Final = "2020-02-02T00:00:00.000Z"
 
 
@@ -42,7 +42,7 @@ def disk() -> Iterator[FaultyDisk]:
 class Holder:
     """A file that is open, and its lock."""
 
-    def __init__(self, disk: FaultyDisk, path: Path, me: Owner = ME) -> None:
+    def __init__(self, disk: FaultyDisk, path: Path, me: Writer = ME) -> None:
         self.disk = disk
         self.path = path
         self.lock = WriterLock(disk, lambda: me)
@@ -52,7 +52,7 @@ class Holder:
         self.lock.take(self.descriptor, str(self.path))
         return self
 
-    def refused(self) -> Owner | None:
+    def refused(self) -> Writer | None:
         """Who is named when the lock is not to be had."""
         with pytest.raises(SessionInUse) as caught:
             self.take()
@@ -149,7 +149,7 @@ def test_of_a_hard_link_the_kernel_knows_who_holds_it(path: Path, disk: FaultyDi
     other = hard_link(path)
     for one, two in ((path, other), (other, path)):
         first = Holder(disk, one).take()
-        assert Holder(disk, two).refused() == Owner(pid=os.getpid(), host="here")
+        assert Holder(disk, two).refused() == Writer(pid=os.getpid(), host="here")
         first.let_go()
         Holder(disk, two).take().let_go()
     assert not record_of(path).exists()
@@ -188,8 +188,8 @@ RECORDS: Final[dict[str, tuple[bytes, str | None]]] = {
 def test_a_record_decides_nothing(path: Path, disk: FaultyDisk, text: bytes, host: str | None) -> None:
     first, second = Holder(disk, path).take(), Holder(disk, path)
     record_of(path).write_bytes(text)
-    kernels_word = Owner(pid=os.getpid(), host="here")
-    assert second.refused() == (kernels_word if host is None else Owner(pid=os.getpid(), host=host, since=SINCE))
+    kernels_word = Writer(pid=os.getpid(), host="here")
+    assert second.refused() == (kernels_word if host is None else Writer(pid=os.getpid(), host=host, since=SINCE))
 
     first.let_go()
     record_of(path).write_bytes(text)  # as a dead owner leaves it
@@ -201,7 +201,7 @@ def test_a_record_decides_nothing(path: Path, disk: FaultyDisk, text: bytes, hos
 
 @pytest.mark.parametrize("since", ["9999-12-31T23:59:59.999Z", "1970-01-01T00:00:00.000Z", ""])
 def test_a_clock_that_is_set_back_or_forward_changes_nothing(path: Path, disk: FaultyDisk, since: str) -> None:
-    other = Owner(pid=os.getpid(), host="here", since=since)
+    other = Writer(pid=os.getpid(), host="here", since=since)
     first, second = Holder(disk, path, other).take(), Holder(disk, path)
     os.utime(record_of(path), (4e9, 4e9))
     assert second.refused() == other
@@ -213,8 +213,8 @@ def test_the_record_of_another_process_is_believed_as_long_as_it_lives(path: Pat
     Holder(disk, path).take()
     with running("cat") as child:
         record_of(path).write_bytes(record(pid=child.pid, process=disk.real.process(child.pid)))
-        assert Holder(disk, path).refused() == Owner(pid=child.pid, host="here", since=SINCE)
-    assert Holder(disk, path).refused() == Owner(pid=os.getpid(), host="here")
+        assert Holder(disk, path).refused() == Writer(pid=child.pid, host="here", since=SINCE)
+    assert Holder(disk, path).refused() == Writer(pid=os.getpid(), host="here")
 
 
 def test_what_else_lies_at_the_records_name_does_not_matter(path: Path, disk: FaultyDisk) -> None:
@@ -231,7 +231,7 @@ def test_what_else_lies_at_the_records_name_does_not_matter(path: Path, disk: Fa
     for make, stays in ((folder, True), (pipe, False), (nowhere, False)):
         make(record_of(path))
         first = Holder(disk, path).take()
-        assert Holder(disk, path).refused() == (Owner(pid=os.getpid(), host="here") if stays else ME)
+        assert Holder(disk, path).refused() == (Writer(pid=os.getpid(), host="here") if stays else ME)
         first.let_go()
         assert record_of(path).is_dir() == stays
         if stays:
@@ -321,7 +321,7 @@ def test_whoever_is_refused_hears_so_even_if_nothing_can_be_learnt_of_the_owner(
         second = Holder(disk, path)
         with disk.failing(number, only=1 + nth, and_on=True):
             owner = second.refused()
-        assert owner in {None, ME} or owner == Owner(pid=os.getpid(), host="here")
+        assert owner in {None, ME} or owner == Writer(pid=os.getpid(), host="here")
         second.let_go()
     first.let_go()
     assert disk.open_descriptors == set()
@@ -353,7 +353,7 @@ def test_giving_back_never_fails_and_twice_does_nothing(path: Path, disk: Faulty
 def test_others_are_kept_out_of_a_file_for_a_while(path: Path, disk: FaultyDisk) -> None:
     lock, other = WriterLock(disk, lambda: ME), Holder(disk, path)
     with lock.keeping_out(str(path)):
-        assert other.refused() == Owner(pid=os.getpid(), host="here")
+        assert other.refused() == Writer(pid=os.getpid(), host="here")
     other.take()
     with pytest.raises(SessionInUse) as caught, lock.keeping_out(str(path)):
         pytest.fail("it is held")

@@ -29,6 +29,7 @@ class Finish(Wire, frozen=True, kw_only=True):
     """The end of an answer, and the authority on what it was (M2)."""
 
     stop_reason: StopReason
+    """Any but `pending`: that is how an answer begins."""
     content: tuple[AssistantBlock, ...] | None = None
     """None: what the pieces add up to."""
     usage: Usage = NO_USAGE
@@ -50,5 +51,8 @@ class Provider(Protocol):
         ...
 
     def stream(self, request: Request) -> AbstractAsyncContextManager[AsyncIterator[Piece]]:
-        """Pieces as they come, `Finish` last. Leaving the context ends the call. Raises `ProviderError` for the world's faults."""
+        """Pieces as they come, `Finish` last. Leaving the context ends the call. Raises `ProviderError` for the world's faults.
+
+        What cannot be kept of what it yields, and what else it raises, is a failed answer with what came before, and is logged as a fault.
+        """
         ...

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import get_args
 
 import pytest
 
+from sapwood import Session
 from sapwood.actors.exclusion.table import BUSY, HOLDS, TABLE, At, Busy, Grant, Queue, decide
 from sapwood.events.requests import Newcomer
 
+METHOD = re.compile(r"(\w+)\(\)")
 PAIRS = [(at, newcomer) for at in get_args(At) for newcomer in get_args(Newcomer)]
 
 
@@ -39,9 +42,19 @@ def test_what_is_queued_is_always_accepted(at: At) -> None:
     assert decide(at, "queued") == Queue()
 
 
-def test_a_second_prompt_is_told_how_to_reach_the_run() -> None:
+def test_a_second_prompt_is_told_what_it_can_do_now_and_what_will_reach_the_run() -> None:
     verdict = decide("run", "prompt")
 
     assert isinstance(verdict, Busy)
-    assert "steer()" in verdict.words
-    assert "follow_up()" in verdict.words
+    assert "wait for its handle, or abort() it" in verdict.words
+    assert "steer() and follow_up()" in verdict.words  # R6
+    assert "with a later release" in verdict.words
+
+
+def test_no_refusal_sends_anybody_to_a_method_that_there_is_not() -> None:
+    spoken = {word for verdict in TABLE.values() if isinstance(verdict, Busy) for word in METHOD.findall(verdict.words)}
+
+    assert {word for word in spoken if not hasattr(Session, word)} == {"steer", "follow_up"}
+    for verdict in TABLE.values():
+        if isinstance(verdict, Busy) and "follow_up()" in verdict.words:
+            assert "later release" in verdict.words

@@ -127,3 +127,12 @@ def test_made_anew_when_the_run_is_over_it_resolves_at_once() -> None:
     desk.made()
 
     assert desk.handle.outcome_nowait == Delivered(entry_id=ID, aborted=True)
+
+
+def test_made_anew_it_leaves_what_did_not_reach_the_log_to_whoever_knows_why() -> None:
+    desk = Desk()
+    desk.running = False
+
+    desk.made()  # this used to hand the input back as returned, and the disk's error was never told
+
+    assert desk.handle.outcome_nowait is None

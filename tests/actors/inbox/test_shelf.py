@@ -64,18 +64,22 @@ async def test_whoever_must_not_wait_for_it_is_told_at_once() -> None:
 
     with pytest.raises(Refused, match="not now"):
         await handle.outcome()
+    with pytest.raises(Refused, match="not now"):
+        await handle.done()
 
 
 def test_only_accepted_inputs_wait_and_only_those_without_an_outcome_stand_on_the_shelf() -> None:
     shelf = Shelf()
     handle = shelf.put(INPUT)
     assert (list(shelf.waiting()), shelf.handles(), shelf.get(ID)) == ([], (handle,), handle)
+    assert ID in shelf
 
     shelf.accept(ID)
     assert list(shelf.waiting()) == [handle]
 
     shelf.resolve(ID, Delivered(entry_id=ID))
     assert (list(shelf.waiting()), shelf.handles(), shelf.get(ID)) == ([], (), None)
+    assert ID not in shelf
 
 
 def test_an_unknown_input_has_nothing_to_resolve() -> None:

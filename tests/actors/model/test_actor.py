@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 
+import pytest
 import trio
 import trio.testing
 
@@ -12,10 +13,12 @@ from sapwood.actors.environment import Environment
 from sapwood.actors.kernel import Ref, Ring, open_system
 from sapwood.actors.model.actor import STOPPED, ModelActor
 from sapwood.actors.model.assembly import CUT_OFF
-from sapwood.actors.model.providers.base import Piece, Provider, Request
+from sapwood.actors.model.checks import BadPiece
+from sapwood.actors.model.providers.base import Finish, Piece, Provider, Request
 from sapwood.actors.model.providers.scripted import Scripted, ScriptedAnswer
 from sapwood.events.content import text_of
 from sapwood.events.deltas import TextDelta
+from sapwood.events.errors import ProviderError
 from sapwood.events.messages import AssistantMessage, Message
 from sapwood.events.models import Model
 from sapwood.events.requests import Generate, StopCall
@@ -26,8 +29,14 @@ Told = list[Event]
 
 
 @asynccontextmanager
-async def model_actor(provider: Provider) -> AsyncGenerator[tuple[Ref, Told]]:
+async def model_actor(
+    provider: Provider, reports: list[tuple[str, Exception]] | None = None
+) -> AsyncGenerator[tuple[Ref, Told]]:
     told: Told = []
+
+    def report(provider_id: str, fault: Exception) -> None:
+        if reports is not None:
+            reports.append((provider_id, fault))
 
     def publish(event: Event) -> int:
         told.append(event)
@@ -35,7 +44,7 @@ async def model_actor(provider: Provider) -> AsyncGenerator[tuple[Ref, Told]]:
 
     async with open_system("test", ring=Ring(64)) as system:
         environment = Environment.scripted()
-        yield system.spawn("model", lambda: ModelActor({provider.id: provider}, environment, publish)), told
+        yield system.spawn("model", lambda: ModelActor({provider.id: provider}, environment, publish, report)), told
 
 
 def ask(*messages: Message, call_id: str = "c1", model: Model = MODEL) -> Generate:
@@ -98,6 +107,67 @@ async def test_a_stream_that_just_ends_is_a_failed_answer() -> None:
         answer = await model.ask(ask())
 
     assert (text_of(answer.content), answer.stop_reason, answer.error_message) == ("so", "error", CUT_OFF)
+
+
+BAD_DELTA = TextDelta(content_index=0, delta=None)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+async def test_a_bad_piece_is_told_to_nobody_and_is_a_failed_answer_with_what_came_before() -> None:
+    """This used to be told, which jammed who read along, and to lose the text."""
+    provider = Strange(TextDelta(content_index=0, delta="so"), BAD_DELTA, Finish(stop_reason="stop"))
+    async with model_actor(provider) as (model, told):
+        answer = await model.ask(ask())
+
+    assert (text_of(answer.content), answer.stop_reason) == ("so", "error")
+    assert answer.error_message == "the provider's TextDelta cannot be kept: delta: expected str, got NoneType"
+    assert [event for event in told if isinstance(event, MessageUpdate)] == [
+        MessageUpdate(call_id="c1", assistant_message_event=TextDelta(content_index=0, delta="so"))
+    ]
+
+
+async def test_a_bad_end_is_a_failed_answer_with_its_good_usage() -> None:
+    end = Finish(stop_reason="stop", usage=usage(9), duration_ms=float("nan"))
+    async with model_actor(Strange(TextDelta(content_index=0, delta="so"), end)) as (model, _):
+        answer = await model.ask(ask())
+
+    assert (text_of(answer.content), answer.stop_reason, answer.usage.total_tokens) == ("so", "error", 9)
+    assert answer.error_message == "the provider's Finish cannot be kept: duration_ms: nan is no JSON number"
+
+
+class Deaf(Strange):
+    """It breaks when it is left, whatever it yielded."""
+
+    @asynccontextmanager
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Piece]]:
+        async with super().stream(request) as pieces:
+            yield pieces
+        raise KeyError("late")
+
+
+@pytest.mark.parametrize("piece", [BAD_DELTA, Finish(stop_reason="pending")])
+async def test_what_is_wrong_with_a_piece_is_said_whatever_breaks_behind_it(piece: Piece) -> None:
+    reports: list[tuple[str, Exception]] = []
+    async with model_actor(Deaf(piece), reports) as (model, _):
+        answer = await model.ask(ask())
+
+    assert "cannot be kept" in (answer.error_message or "")
+    assert [type(fault) for _, fault in reports] == [KeyError, BadPiece]
+
+
+async def test_a_fault_in_a_providers_code_is_reported_with_its_traceback_and_the_worlds_is_not() -> None:
+    """This used to leave no traceback anywhere."""
+    reports: list[tuple[str, Exception]] = []
+    fault = KeyError("oops")
+    async with model_actor(Strange(fault=fault), reports) as (model, _):
+        await model.ask(ask())
+    assert reports == [("scripted", fault)]
+    assert fault.__traceback__ is not None
+
+    reports.clear()
+    worlds = ExceptionGroup("one", [ProviderError("overloaded")])
+    async with model_actor(Strange(fault=worlds), reports) as (model, _):
+        answer = await model.ask(ask())
+    assert (answer.error_message, reports) == ("overloaded", [])
 
 
 async def test_an_unknown_provider_is_a_failed_answer_that_says_which_there_are() -> None:

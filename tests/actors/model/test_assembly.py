@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.actors.model.assembly import CUT_OFF, Draft, kept, message, unfinished
+from sapwood.actors.model.assembly import CUT_OFF, Draft, message, unfinished
 from sapwood.actors.model.providers.base import Finish, Piece
 from sapwood.events.content import TextContent, ThinkingContent, without_surrogates
 from sapwood.events.deltas import (
@@ -131,23 +131,29 @@ def test_half_a_character_is_replaced_and_two_halves_that_meet_are_one(broken: s
         Finish(stop_reason="stop"),
     )
 
-    assert kept(answer).content == (text(mended), call("a", path=mended))
+    assert answer.content == (text(mended), call("a", path=mended))
 
 
-@pytest.mark.parametrize(
-    "finish",
-    [
-        Finish(stop_reason="banana"),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-        Finish(stop_reason="stop", content=(TextContent(text=None),)),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-        Finish(stop_reason="stop", error_message=5),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    ],
-)
-def test_a_field_of_the_wrong_type_is_refused(finish: Finish) -> None:
-    with pytest.raises(msgspec.ValidationError):
-        kept(assemble(finish))
+def test_what_cannot_be_kept_ends_the_answer_and_keeps_what_came() -> None:
+    draft = Draft()
+    assert draft.add(TextDelta(content_index=0, delta="so")) == TextDelta(content_index=0, delta="so")
+    assert draft.add("nothing") is None
+
+    answer = message(draft, MODEL, started_ms=MS)
+
+    assert (answer.content, answer.stop_reason) == ((text("so"),), "error")
+    assert answer.error_message == str(draft.fault)
+    assert "str" in str(draft.fault)
 
 
-def test_an_answer_in_order_is_kept_as_it_is() -> None:
-    answer = assemble(TextDelta(content_index=0, delta="so"), Finish(stop_reason="stop"))
+def test_a_bad_end_is_a_failed_answer_with_what_came_and_what_is_good_of_it() -> None:
+    """This used to lose the text, the usage, or the whole answer."""
+    draft = Draft()
+    draft.add(TextDelta(content_index=0, delta="so"))
+    assert draft.add(Finish(stop_reason="pending", usage=usage(7), response_id="r1")) is None
 
-    assert kept(answer) == answer
+    answer = message(draft, MODEL, started_ms=MS)
+
+    assert (answer.content, answer.stop_reason, answer.usage.total_tokens) == ((text("so"),), "error", 7)
+    assert answer.response_id == "r1"
+    assert "stop_reason: pending" in (answer.error_message or "")

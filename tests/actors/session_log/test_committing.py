@@ -11,7 +11,7 @@ import pytest
 import trio
 from msgspec import UNSET, UnsetType
 
-from sapwood.actors.session_log.committing import LATEST, PASSING, Committer, Durability, Ticket
+from sapwood.actors.session_log.committing import LATEST, PASSING, Committer, Ticket
 from sapwood.actors.session_log.view import View
 from sapwood.events.entries import KnownEntry, Label
 from sapwood.events.errors import CannotWrite, Refused, SapwoodError, StaleLeaf, StoreConflict, Unencodable
@@ -19,6 +19,7 @@ from sapwood.events.ids import EntryId
 from sapwood.events.requests import Append, Appended
 from sapwood.events.runtime import EntryAppended, Event, StoreDegraded, StoreRecovered
 from sapwood.store.memory import MemoryStore
+from sapwood.store.port import Durability
 from tests.build import HEADER, TIME, message_entry, user
 
 T = TypeVar("T")
@@ -254,8 +255,9 @@ async def test_whoever_leaves_withdraws_and_the_rest_goes_on(autojump_clock: tri
     assert [event.written for event in desk.news(StoreRecovered)] == [1]
 
 
-async def test_an_append_that_is_withdrawn_is_refused_with_what_the_disk_says(
-    autojump_clock: trio.testing.MockClock,
+@pytest.mark.parametrize("leaving", ["u1", "u2"])
+async def test_an_append_that_is_withdrawn_is_refused_at_once_with_what_the_disk_says(
+    leaving: str, autojump_clock: trio.testing.MockClock
 ) -> None:
     desk = Desk()
     desk.store.refuses = errno.ENOSPC
@@ -268,13 +270,13 @@ async def test_an_append_that_is_withdrawn_is_refused_with_what_the_disk_says(
     async with trio.open_nursery() as nursery:
         for ticket in tickets:
             nursery.start_soon(follow, ticket)
-        await trio.sleep(1)
-        desk.committer.withdraw(EntryId("u1"))
+        await trio.sleep(100)
+        desk.committer.withdraw(EntryId(leaving))
         await trio.testing.wait_all_tasks_blocked()
         assert [type(one) for one in outcomes] == [CannotWrite]
         desk.store.refuses = None
 
-    assert desk.ids == ["u2"]
+    assert desk.ids == [one for one in ("u1", "u2") if one != leaving]
 
 
 async def test_what_is_being_hardened_cannot_be_withdrawn(autojump_clock: trio.testing.MockClock) -> None:

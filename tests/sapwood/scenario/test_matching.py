@@ -190,6 +190,29 @@ def test_likes_are_shown_side_by_side_and_unlikes_apart() -> None:
     assert [one.kind for one in compare([{"type": "a"}], [5], key="type")] == ["not seen", "not expected"]
 
 
+def said(role: str, text: str) -> dict[str, Any]:
+    return {"type": "message_end", "message": {"role": role, "content": text}}
+
+
+@pytest.mark.parametrize("gaps", [[], [GAP]])
+def test_an_answer_is_held_against_an_answer_and_not_against_what_the_user_said(gaps: list[Any]) -> None:
+    seen = [said("user", "which?"), said("assistant", "an elm")]
+
+    found = compare([*gaps, said("assistant", "an oak"), *gaps], seen, key="type")
+
+    unlike = [one for one in found if one.kind == "unlike"]
+    assert [(one.seen_at, one.fields) for one in unlike] == [
+        (1, (Mismatch(("message", "content"), "an oak", "an elm"),))
+    ]
+    assert [one.kind for one in found if one.kind != "unlike"] == ([] if gaps else ["not expected"])
+
+
+def test_where_nothing_is_nearer_a_message_of_another_role_is_held_against_it() -> None:
+    [one] = compare([said("assistant", "an oak")], [said("user", "which?")], key="type")
+
+    assert (one.kind, one.seen_at) == ("unlike", 0)
+
+
 def test_what_was_not_seen_in_its_place_is_looked_for_in_others() -> None:
     a, b, c = {"type": "a"}, {"type": "b"}, {"type": "c"}
 

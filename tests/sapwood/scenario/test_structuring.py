@@ -25,6 +25,7 @@ from sapwood.scenario.language import (
     Prompt,
     Story,
 )
+from sapwood.scenario.matching import GAP
 from sapwood.scenario.structuring import fit
 
 
@@ -80,6 +81,17 @@ UNFIT: list[tuple[dict[str, Any], Place, str]] = [
     ({"expect": {"events": [5]}}, ("expect", "events", 0), "must be ..., the name of an event, or a mapping"),
     ({"expect": {"entries": ["mesage"]}}, ("expect", "entries", 0, "type"), "did you mean 'message'"),
     ({"expect": {"projection": ["usr"]}}, ("expect", "projection", 0, "role"), "did you mean 'user'"),
+    (
+        {"expect": {"events": [{"type": "agent_end", "wilRetry": True}]}},
+        ("expect", "events", 0, "wilRetry"),
+        "unknown key 'wilRetry': did you mean 'willRetry'",
+    ),
+    (
+        {"expect": {"entries": [GAP, {"type": "message", "message": {"role": "user", "contnt": "x"}}]}},
+        ("expect", "entries", 1, "message", "contnt"),
+        "did you mean 'content'",
+    ),
+    ({"expect": {"projection": [{"role": "user", "txt": "x"}]}}, ("expect", "projection", 0, "txt"), "'text'"),
     ({"expect": {"usage": 5}}, ("expect", "usage"), "must be text"),
     ({"expect": {"state": "busy"}}, ("expect", "state"), "must be one of idle, run"),
 ]
@@ -206,7 +218,7 @@ def test_everything_that_can_be_written_is_read() -> None:
 def test_a_pattern_is_a_name_a_gap_or_a_mapping() -> None:
     expect = fitted(
         expect={
-            "events": ["agent_start", "...", {"type": "tool_...", "x": 1}, {"x": 1}],
+            "events": ["agent_start", "...", {"type": "tool_...", "toolName": "x"}, {"turnIndex": 1}],
             "entries": ["label"],
             "projection": [{"text": "a"}, "user"],
         }
@@ -215,8 +227,8 @@ def test_a_pattern_is_a_name_a_gap_or_a_mapping() -> None:
     assert expect.events == (
         Pattern({"type": "agent_start"}),
         Pattern("..."),
-        Pattern({"type": "tool_...", "x": 1}),
-        Pattern({"x": 1}),
+        Pattern({"type": "tool_...", "toolName": "x"}),
+        Pattern({"turnIndex": 1}),
     )
     assert expect.entries == (Pattern({"type": "label"}),)
     assert expect.projection == (Pattern({"text": "a"}), Pattern({"role": "user"}))

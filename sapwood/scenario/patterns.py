@@ -1,0 +1,83 @@
+"""Whether a pattern speaks of what there is: a key that no such event, entry or message has could never be seen. No I/O.
+
+1. A part that is typed is looked into, at any depth; one that holds any JSON (`details`, `data`) is let be.
+2. Where the pattern does not say which of several kinds is meant, a key that one of them has is good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import Any, Final
+
+import msgspec
+from msgspec import inspect
+
+from sapwood.events.base import Json, is_array, is_object
+from sapwood.events.context import Unsent
+from sapwood.events.entries import EXTRA
+from sapwood.events.messages import Message
+from sapwood.scenario.errors import Misfit, unknown
+from sapwood.scenario.language import Place
+
+
+class Item(msgspec.Struct, rename="camel"):
+    """A message of the projection, as patterns see it."""
+
+    role: str
+    text: str
+    unsent: Unsent | None
+    tokens: int
+    entry_id: str
+    message: Message
+
+
+def check_keys(pattern: Json, kind: Any) -> None:
+    """`Misfit`, with its place in the pattern, for a key that no value of this type has."""
+    strange = next(_strange(pattern, _members([inspect.type_info(kind)]), ()), None)
+    if strange is not None:
+        place, known = strange
+        raise Misfit(unknown("key", str(place[-1]), known), place)
+
+
+_Types = tuple[inspect.Type, ...]
+_ARRAYS: Final = (inspect.VarTupleType, inspect.ListType)
+
+
+def _strange(pattern: Json, types: _Types, place: Place) -> Iterator[tuple[Place, Iterable[str]]]:
+    if any(isinstance(one, inspect.AnyType | inspect.DictType) for one in types):
+        return
+    if is_array(pattern):
+        items = _members([one.item_type for one in types if isinstance(one, _ARRAYS)])
+        for at, item in enumerate(pattern):
+            yield from _strange(item, items, (*place, at))
+    elif is_object(pattern):
+        structs = _meant(pattern, [one for one in types if isinstance(one, inspect.StructType)])
+        known = {tag for one in structs for tag in (one.tag_field,) if tag} | {
+            n for s in structs for n in _fields(s.cls)
+        }
+        for key, value in pattern.items() if structs else ():
+            if key not in known:
+                yield (*place, key), known
+            else:
+                fields = [_fields(one.cls).get(key) for one in structs]
+                yield from _strange(value, _members(field for field in fields if field is not None), (*place, key))
+
+
+def _meant(pattern: dict[str, Json], structs: Sequence[inspect.StructType]) -> Sequence[inspect.StructType]:
+    """Those of the kinds that the pattern may speak of; all of them if its tag is none of theirs, or but the beginning of one."""
+    named = [one for one in structs if one.tag_field is not None and pattern.get(one.tag_field) == one.tag]
+    return named or structs
+
+
+@cache
+def _fields(struct: type[msgspec.Struct]) -> dict[str, inspect.Type]:
+    """The fields by their names on the wire."""
+    info = inspect.type_info(struct)
+    assert isinstance(info, inspect.StructType)  # noqa: S101 - a Struct's
+    return {field.encode_name: field.type for field in info.fields if field.encode_name != EXTRA}
+
+
+def _members(types: Iterable[inspect.Type]) -> _Types:
+    """The types, unions taken apart."""
+    return tuple(member for one in types for member in (one.types if isinstance(one, inspect.UnionType) else (one,)))

@@ -1,0 +1,182 @@
+"""What a host hands in, checked before anything is done with it.
+
+1. What is not what is asked for is `Refused("bad-input", …)`, a wrong type as well as a wrong value; the sentence says what to give.
+2. When it is raised nothing was opened, written or published.
+3. An argument that is missing, or has a name that there is not, is Python's own `TypeError`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Final, cast, get_args
+
+from sapwood.actors.environment import Environment
+from sapwood.actors.session_log.capping import MOST_BYTES, too_long
+from sapwood.events.commands import Input
+from sapwood.events.content import ImageContent, without_surrogates
+from sapwood.events.errors import Refused
+from sapwood.events.ids import EntryId
+from sapwood.events.models import Model
+from sapwood.events.runtime import Event
+from sapwood.store.port import Durability, Store
+
+if TYPE_CHECKING:
+    from sapwood.actors.kernel import Tap  # who only reads sessions does not pay for trio
+    from sapwood.actors.model.providers.base import Provider
+
+STORE: Final = (
+    *("append", "close", "commit", "damage", "discard", "header", "line"),
+    *("read_only", "refresh", "restore", "stage", "sync", "tree", "where"),
+)
+"""What a store of the host's own must have: the members of `Store`."""
+
+
+def take_path(path: object, what: str = "a session's file") -> str:
+    """A path as text. One that is bytes is refused like anything else: what the session tells of its path is text."""
+    named: object = os.fspath(cast("os.PathLike[str]", path)) if _has(path, "__fspath__") else path
+    if isinstance(named, str):
+        return named
+    advice = ": os.fsdecode(…) makes text of it" if isinstance(named, bytes) else ""
+    raise Refused("bad-input", f"{what} is named by a str or a pathlib.Path, not by {_shown(path)}{advice}")
+
+
+def take_place(where: object) -> str | Store | None:
+    """Where a session is kept: a path, None for memory, or a store of the host's own."""
+    if where is None:
+        return None
+    if _has(where, *STORE):
+        return cast("Store", where)
+    if isinstance(where, str | bytes) or _has(where, "__fspath__"):
+        return take_path(where)
+    raise Refused("bad-input", f"a session is opened from a path, from None or from a Store, not from {_shown(where)}")
+
+
+def take_model(model: object) -> Model:
+    """A model. Its fields were checked when it was made."""
+    if not isinstance(model, Model):
+        raise Refused("bad-input", f"a model is a sapwood.Model(provider=…, id=…), not {_shown(model)}")
+    return model
+
+
+def take_providers(providers: object) -> dict[str, Provider]:
+    """The providers by the names under which models speak of them."""
+    listed = _listed(providers)
+    if listed is None:
+        raise Refused("bad-input", f"providers is a list of providers, not {_shown(providers)}")
+    taken: dict[str, Provider] = {}
+    for one in listed:
+        if not _has(one, "id", "stream"):
+            raise Refused("bad-input", f"a provider is an object with an id and a stream(request), not {_shown(one)}")
+        provider = cast("Provider", one)
+        if not _is_text(provider.id):
+            raise Refused("bad-input", f"the id of a provider is text, not {_shown(provider.id)}")
+        if provider.id in taken:
+            raise Refused("bad-input", f"two providers are called {provider.id!r}: models could not tell them apart")
+        taken[provider.id] = provider
+    return taken
+
+
+def take_environment(environment: object) -> Environment:
+    """The outside world: the real one, unless the host has another."""
+    if environment is None:
+        return Environment()
+    if not isinstance(environment, Environment):
+        raise Refused("bad-input", f"an environment is a sapwood.Environment, not {_shown(environment)}")
+    return environment
+
+
+def take_tap(tap: object) -> Tap | None:
+    """A tap, or none."""
+    if tap is not None and not _has(tap, "receipt", "operation"):
+        raise Refused("bad-input", f"a tap is an object with a receipt and an operation, not {_shown(tap)}")
+    return cast("Tap | None", tap)
+
+
+def take_session_id(session_id: object) -> str | None:
+    """An id for a new session, if the host has one; whether it is a good one is seen when it is needed."""
+    if session_id is not None and not isinstance(session_id, str):
+        raise Refused("bad-input", f"a session id is text, not {_shown(session_id)}")
+    return session_id
+
+
+def take_durability(durability: object) -> Durability:
+    """What an acknowledged entry survives (S5)."""
+    if durability not in get_args(Durability):
+        raise Refused("bad-input", f"a durability is 'os' or 'disk', not {_shown(durability)}")
+    return cast("Durability", durability)
+
+
+def take_event(event: object) -> Event:
+    """An event of the vocabulary."""
+    if not isinstance(event, get_args(Event)):
+        raise Refused("bad-input", f"an event is one of those in sapwood.events.runtime, not {_shown(event)}")
+    return cast("Event", event)
+
+
+def take_since(since: object) -> int | None:
+    """The number of an event, or None."""
+    if since is not None and (isinstance(since, bool) or not isinstance(since, int)):
+        raise Refused("bad-input", f"since is the number of an event, not {_shown(since)}")
+    return since
+
+
+def take_input(text: object, images: object, *, entry_id: EntryId, now_ms: int) -> Input:
+    """An input that can be written and read back, and that has something in it: blank text alone would not be sent (P5).
+
+    Half a character is replaced; a text that is longer than the log takes is refused, and nothing of it is kept (S12).
+    """
+    if not isinstance(text, str):
+        raise Refused("bad-input", f"an input is a text and images, and its text is a str, not {_shown(text)}")
+    seen = take_images(images)
+    size = too_long(text)
+    if size is not None:
+        raise Refused("bad-input", f"an input has at most {MOST_BYTES:,} bytes, and this one has {size:,}: name a file")
+    if not text.strip() and not seen:
+        raise Refused("bad-input", "an input is a text and images: there is neither in this one")
+    return Input(entry_id=entry_id, text=without_surrogates(text), images=seen, timestamp=now_ms)
+
+
+def take_images(images: object) -> tuple[ImageContent, ...]:
+    """Images that can be written and read back."""
+    taken = _listed(images)
+    if taken is None:
+        raise Refused("bad-input", f"an input is a text and images, a list of ImageContent, not {_shown(images)}")
+    for one in taken:
+        if not isinstance(one, ImageContent):
+            raise Refused(
+                "bad-input", f"an input is a text and images, and an image is an ImageContent, not {_shown(one)}"
+            )
+        for field, value in (("data", one.data), ("mime_type", one.mime_type)):
+            if not _is_text(value):
+                raise Refused(
+                    "bad-input", f"an input is a text and images, and {field} of an image is text, not {_shown(value)}"
+                )
+    return cast("tuple[ImageContent, ...]", taken)
+
+
+def _listed(value: object) -> tuple[object, ...] | None:
+    """What is in a list of things, or None for what is no list."""
+    if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping):
+        return None
+    return tuple(cast("Iterable[object]", value))
+
+
+def _is_text(value: object) -> bool:
+    """Whether it is text that can be written: half a character cannot."""
+    if not isinstance(value, str):
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _has(value: object, *names: str) -> bool:
+    """Whether an object, and not a class, has these."""
+    return not isinstance(value, type) and all(hasattr(value, name) for name in names)
+
+
+def _shown(value: object) -> str:
+    return f"{value!r:.80}"
