@@ -106,7 +106,22 @@ def decode_entry(line: bytes) -> Entry:
 
 def encode_entry(entry: Entry) -> bytes:
     """The line of an entry, without its newline. `Unencodable` for what JSON cannot carry."""
-    return entry.line if isinstance(entry, Unknown) else _encode(entry)
+    if isinstance(entry, Unknown):
+        return entry.line
+    if entry.extra is None:
+        with_nothing_odd = _encode_plainly(entry)
+        if with_nothing_odd is not None:
+            return with_nothing_odd
+    return _encode(entry)
+
+
+def _encode_plainly(entry: KnownEntry) -> bytes | None:
+    """The common line in one pass; None for one that has to be looked at."""
+    try:
+        encoded = _encoder.encode(entry)
+    except _UNWRITABLE:
+        return None
+    return None if b"null" in encoded or odd_json.may_be_deep(encoded) else encoded
 
 
 def decode_header(line: bytes) -> Header:

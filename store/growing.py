@@ -15,12 +15,10 @@ from __future__ import annotations
 import errno
 import os
 from contextlib import nullcontext, suppress
-from typing import Final, Never
-
-import attrs
+from typing import Final, NamedTuple, Never
 
 from sapwood.events.errors import Interference, SessionInUse, StoreConflict
-from sapwood.store.disk import Disk, write_all
+from sapwood.store.disk import Disk, Status, write_all
 from sapwood.store.lock import WriterLock
 from sapwood.store.restoring import put_back
 
@@ -30,8 +28,7 @@ TAIL: Final = 64
 """Bytes before the end that are compared before each append: the id, time and content of an entry's end do not come twice."""
 
 
-@attrs.frozen
-class _Append:
+class _Append(NamedTuple):
     """An append that may still be taken back, and how everything was before it."""
 
     start: int
@@ -51,10 +48,11 @@ class GrowingFile:
         self._lock = lock
         self._reading: int = _NONE
         self._writing: int = _NONE
+        self._opened: Status | None = None
+        """Which file it is."""
         self._size = 0
         """How long the file is, as far as we know: what it was when we opened it, what came, and what we appended."""
         self._tail = b""
-        """The last bytes of it."""
         self._checked: int | None = None
         """How long it was when we last looked, if nothing was done since."""
         self._line = b""
@@ -77,7 +75,8 @@ class GrowingFile:
             return b""
         if self._lock is not None:
             self._lock.take(self._reading, self.path)
-        data = self._disk.read(self._reading, 0, self._disk.status(self._reading).size)
+        self._opened = self._disk.status(self._reading)
+        data = self._disk.read(self._reading, 0, self._opened.size)
         self._grown(data)
         self._line = data[data.rfind(b"\n") + 1 :]
         self._to_sync = {os.path.dirname(self.path)}  # noqa: PTH120 - text paths; who made it may not have
@@ -120,7 +119,8 @@ class GrowingFile:
         """Add whole lines, and make the file if there was none; where they begin. Raises `StoreConflict`, besides what the disk says."""
         self._last = None
         try:
-            self._open_both()
+            if _NONE in (self._reading, self._writing):
+                self._open_both()
             end = self._look() if self._checked is None else self._checked
             fresh = b"" if end == 0 or self._ends_a_line(end) else b"\n"
             between = self._write(end, fresh + data)
@@ -153,11 +153,10 @@ class GrowingFile:
         last, self._last = self._last, None
         if last is None:
             return
-        if self._size > last.start + len(
-            last.data
-        ):  # what somebody wrote behind it is known: it stays, as if it were theirs
+        end = last.start + len(last.data)
+        if self._size > end:  # what somebody wrote behind it is known: it stays, as if it were theirs
             line = last.data.lstrip(b"\n")
-            self._unseen.append((last.start + len(last.data) - len(line), line))
+            self._unseen.append((end - len(line), line))
             return
         self._checked = None
         self._size, self._tail, self._line, self._unseen = last.size, last.tail, last.line, last.unseen
@@ -180,6 +179,7 @@ class GrowingFile:
             return None
         self._let_go()
         self._reading, self._writing, self._checked, self._made = put.reading, put.writing, None, None
+        self._opened = put.opened
         self._to_sync.update(put.folders)
         with suppress(OSError):  # then with the next `sync`
             self._sync_folders()
@@ -204,8 +204,6 @@ class GrowingFile:
         self._reading = self._writing = _NONE
 
     def _open_both(self) -> None:
-        if self._reading != _NONE != self._writing:
-            return
         if self._reading == self._writing == _NONE:
             self._create()
         if self._reading == _NONE:
@@ -243,16 +241,15 @@ class GrowingFile:
         """How long the file is, if it is still the one that we know."""
         if self._left_over is not None:
             self._cut()
-        descriptor = self._reading if self._writing == _NONE else self._writing
-        ours = self._disk.status(descriptor)
         try:
             here = self._disk.status_at(self.path)
         except FileNotFoundError:
             self._conflict("deleted")
-        if not ours.is_same_file(here):
+        self._opened = self._opened or self._disk.status(self._reading if self._writing == _NONE else self._writing)
+        if not here.is_same_file(self._opened):
             self._conflict("replaced")
-        self._compare(ours.size)
-        return ours.size
+        self._compare(here.size)
+        return here.size
 
     def _compare(self, size: int) -> None:
         """Whether what we know is still in the file."""
@@ -275,8 +272,8 @@ class GrowingFile:
         return start - len(line), line + data
 
     def _ends_a_line(self, end: int) -> bool:
-        last = self._tail[-1:] if end == self._size else self._disk.read(self._reading, end - 1, 1)
-        return last == b"\n"
+        last = self._tail if end == self._size else self._disk.read(self._reading, end - 1, 1)
+        return last.endswith(b"\n")
 
     def _grown(self, more: bytes) -> None:
         self._size += len(more)

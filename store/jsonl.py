@@ -146,18 +146,19 @@ class JsonlStore:
         self.commit()
 
     def stage(self, lines: Sequence[bytes]) -> None:
+        version = self._held.header.version
         if self._closed:
             raise StoreClosed(self.where)
         if self._me is None:
             raise ReadOnly(self.where)
-        if self.read_only:
-            raise NewerVersion(self.where, self.header.version, SESSION_VERSION)
+        if version > SESSION_VERSION:
+            raise NewerVersion(self.where, version, SESSION_VERSION)
         try:  # spelt out: an append is short, and a context manager a tenth of it
-            self._take_in(self._file.news())
-            envelopes = admit(lines, self.tree)
+            if came := self._file.news():
+                self._take_in(came)
+            envelopes = admit(lines, self._held.tree)
             if lines:
-                add = self._beside if self.header.version < 2 else self._behind
-                self._staged = add(lines, envelopes)
+                self._staged = self._behind(lines, envelopes) if version > 1 else self._beside(lines, envelopes)
         except OSError as error:
             raise CannotWrite(self.where, error) from error
 
@@ -173,14 +174,15 @@ class JsonlStore:
         if staged is None:
             return
         if staged.file is self._file:
-            self._take_in(staged.file.before_ours())  # as it stands in the file
+            if came := staged.file.before_ours():
+                self._take_in(came)  # as it stands in the file
         else:
             self._file.close()
             self._damage = []
         self._path, self._file, self._held = staged.path, staged.file, staged.held
         self._headless = False
-        self._held.placed(staged.lengths, staged.start)
-        self.tree.extend(staged.envelopes)
+        staged.held.placed(staged.lengths, staged.start)
+        staged.held.tree.extend(staged.envelopes)
 
     def discard(self) -> None:
         staged, self._staged = self._staged, None
@@ -254,7 +256,7 @@ class JsonlStore:
 
     def _behind(self, lines: Sequence[bytes], envelopes: Sequence[Envelope]) -> _Staged:
         head = encode_header(self.header) + b"\n" if self._headless else b""
-        start = self._file.append(head + b"\n".join(lines) + b"\n")
+        start = self._file.append(b"%b%b\n" % (head, b"\n".join(lines)))
         return _Staged(self._path, self._file, self._held, envelopes, [*map(len, lines)], start + len(head))
 
     def _beside(self, lines: Sequence[bytes], envelopes: Sequence[Envelope]) -> _Staged:

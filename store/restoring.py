@@ -15,7 +15,7 @@ from typing import Final
 
 import attrs
 
-from sapwood.store.disk import Disk, write_all
+from sapwood.store.disk import Disk, Status, write_all
 from sapwood.store.lock import WriterLock
 
 PIECE: Final = 1 << 20
@@ -32,6 +32,8 @@ class PutBack:
     """A descriptor of the copy; its lock is held."""
     writing: int
     """Another one."""
+    opened: Status
+    """Which file it is."""
     moved: str | None
     """Where the path's file went, if there was one."""
     folders: Sequence[str]
@@ -52,6 +54,7 @@ def put_back(disk: Disk, descriptor: int, path: str, lock: WriterLock | None) ->
         name, writing = _new_beside(disk, target)
         try:
             _copy(disk, descriptor, writing)
+            opened = disk.status(writing)
             reading, moved = _exchange(disk, name, target)
         except BaseException:
             with suppress(OSError):
@@ -61,7 +64,7 @@ def put_back(disk: Disk, descriptor: int, path: str, lock: WriterLock | None) ->
             raise
     if lock is not None:
         lock.move(reading, path)
-    return PutBack(reading, writing, moved, (folder, *map(os.path.dirname, made)))
+    return PutBack(reading, writing, opened, moved, (folder, *map(os.path.dirname, made)))
 
 
 def _new_beside(disk: Disk, path: str) -> tuple[str, int]:

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 import attrs
@@ -29,9 +29,8 @@ from sapwood.store.upcast import from_version_1, made_up_ids
 _CLOSING: Final = ord("}")
 BLOCK: Final = 1 << 20
 """Bytes that are read between two looks at the tree: enough that it does not show, and no more envelopes at a time than that holds."""
-
-FEW: Final = 16
-"""Entries whose characters are looked at together: most sixteen have none but ASCII, which is seen at once."""
+FEW: Final = 4
+"""Entries whose characters are looked at together: most have none but ASCII, which is seen at once."""
 
 LOST_RECORDS: Final[frozenset[DamageKind]] = frozenset({"cut_line", "torn_tail", "bad_envelope", "garbage"})
 """What may have been an entry, and is told with its id if that is still to be read."""
@@ -171,7 +170,7 @@ class _Scan:
         if length > head.length:  # it stands among others
             self._take_pieces(line[:length], head.start, last=head.end == len(self._data))
             self._enter()
-        self._check_characters([(head.offset, head.length)])
+        self._check_characters(head.offset, head.length)
 
     def run(self, at: int, stop: int) -> None:
         """Take in the lines from `at` on that begin before `stop`."""
@@ -230,16 +229,20 @@ class _Scan:
             self._more_flaws.append(Flaw("duplicate_id", offset, length, envelope.id, envelope.parentId))
         self._envelopes.clear()
         self._odd = 0
-        spans = () if self._ascii else [*zip(held.offsets[first:], held.lengths[first:], strict=True)]
-        for nth in range(0, len(spans), FEW):
-            self._check_characters(spans[nth : nth + FEW])
+        end = first if self._ascii else len(held.offsets)
+        for place in range(first, end, FEW):
+            self._check_entries(place, min(place + FEW, end))
 
-    def _check_characters(self, spans: Sequence[tuple[int, int]]) -> None:
-        """Of some entries in a row: the quick way does not look at texts that it passes over."""
-        text = self._data[spans[0][0] : sum(spans[-1])]
-        if not text.isascii() and invalid_utf8(text, 0):
-            flaws = (invalid_utf8(self._data[at : at + length], at) for at, length in spans)
-            self._more_flaws += [one for one in flaws if one]
+    def _check_entries(self, first: int, end: int) -> None:
+        """The characters of some entries in a row: the quick way does not look at texts that it passes over."""
+        offsets, lengths = self.held.offsets, self.held.lengths
+        if not self._data[offsets[first] : offsets[end - 1] + lengths[end - 1]].isascii():
+            for place in range(first, end):
+                self._check_characters(offsets[place], lengths[place])
+
+    def _check_characters(self, at: int, length: int) -> None:
+        if not (line := self._data[at : at + length]).isascii() and (flaw := invalid_utf8(line, at)):
+            self._more_flaws.append(flaw)
 
     def _reader_of_version_1(self) -> Callable[[bytes], Envelope]:
         """What gives a line the ids of its place. A closure: it is called for every line."""
@@ -306,11 +309,11 @@ class _Scan:
 
     def _length_of(self, line: bytes, at: int) -> int:
         """Without the CR that some editors write before the LF."""
-        length = len(line) - line.endswith(b"\r")
-        if length < len(line):
-            self._first_return = self._first_return if self._returns else at + length
-            self._returns += 1
-        return length
+        if not line.endswith(b"\r"):
+            return len(line)
+        self._first_return = self._first_return if self._returns else at + len(line) - 1
+        self._returns += 1
+        return len(line) - 1
 
     def _misplaced(self) -> Iterator[Flaw]:
         """What stands wrongly in the tree, as far as it is new; and the CRs."""
@@ -318,8 +321,7 @@ class _Scan:
         for place, how, parent_id in tree.misplaced():
             if place >= self._first:
                 yield Flaw(how, offsets[place], 0, tree.id(place), parent_id)
-        roots = tree.roots()
-        if len(roots) > 1 and roots[1] >= self._first:
+        if len(roots := tree.roots()) > 1 and roots[1] >= self._first:
             yield Flaw("several_roots", offsets[roots[1]], 0, tree.id(roots[1]), count=len(roots))
         if self._returns:
             yield Flaw("crlf", self._first_return, 0, count=self._returns)
@@ -330,7 +332,7 @@ class _Scan:
         for one in flaws:
             line += self._data.count(b"\n", at, one.offset)
             at = one.offset
-            lost_id = one.entry_id if one.kind in LOST_RECORDS else None
+            lost = one.entry_id if one.kind in LOST_RECORDS else None
             yield Damage(
                 kind=one.kind,
                 line=line,
@@ -338,7 +340,7 @@ class _Scan:
                 length=one.length,
                 entry_id=one.entry_id,
                 parent_id=one.parent_id,
-                bridged=lost_id is not None and self.held.tree.is_bridged(lost_id, one.parent_id),
+                bridged=lost is not None and self.held.tree.is_bridged(lost, one.parent_id),
                 count=one.count,
             )
 

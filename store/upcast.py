@@ -44,7 +44,7 @@ def made_up_ids(session_id: str) -> Callable[[int], EntryId]:
     base = int.from_bytes(hashlib.blake2s(session_id.encode(), digest_size=4).digest(), "big")
 
     def at(place: int) -> str:
-        return f"{base + place * _STRIDE & 0xFFFFFFFF:08x}"
+        return "%08x" % (base + place * _STRIDE & 0xFFFFFFFF)
 
     return cast("Callable[[int], EntryId]", at)  # once, here: EntryId() is a call that a thousand ids would feel
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benchmarks import harness
-from benchmarks.harness import Ratio, command, compare, limit, measure
+from benchmarks.harness import Ratio, command, compare, compare_costs, elapsed, limit, measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,6 +66,21 @@ def test_a_spoilt_round_is_measured_again_and_a_broken_bound_stays_broken(monkey
 
     assert (mended.value, mended.holds) == (2.0, True)
     assert (broken.value, broken.holds) == (9.0, False)
+
+
+def test_what_two_say_of_themselves_is_compared_in_turn() -> None:
+    costs = iter([4.0, 2.0, 3.0, 1.0])
+
+    ratio = compare_costs("a / b", lambda: next(costs), lambda: next(costs), bound=3.0, rounds=2)
+
+    assert ratio == Ratio("a / b", value=3.0, lowest=2.0, highest=3.0, bound=3.0)
+
+
+def test_waiting_counts_where_the_clock_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([5.0, 7.5])
+    monkeypatch.setattr(time, "perf_counter", lambda: next(clock))
+
+    assert elapsed(lambda: None) == 2.5
 
 
 def test_a_bound_that_is_broken_is_told() -> None:

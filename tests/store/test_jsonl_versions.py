@@ -232,11 +232,23 @@ def test_a_failure_while_the_copy_is_made_leaves_no_copy(path: Path, disk: Fault
     assert lines_of(store)[:4] == [*before, A]
 
 
-@pytest.mark.parametrize("name", ["status", "status_at"])
-def test_no_copy_is_made_while_nothing_can_be_looked_at(path: Path, disk: FaultyDisk, name: str) -> None:
+def test_a_copy_that_cannot_be_looked_at_is_left_and_another_is_made(path: Path, disk: FaultyDisk) -> None:
+    """It used to be unlinked unseen, whoever had written into it by then."""
     path.write_bytes(old_file())
     store = opened(path, disk)
-    with disk.failing(errno.EIO, names=(name,)), pytest.raises(CannotWrite):
+    with disk.failing(errno.EIO, names=("status",)), pytest.raises(CannotWrite):
+        store.append([A])
+    assert folder_of(path)["s.v3.jsonl"] == b""
+
+    store.append([A])
+
+    assert Path(store.where).name == "s.v3-2.jsonl"
+
+
+def test_no_copy_is_made_while_the_old_file_cannot_be_looked_at(path: Path, disk: FaultyDisk) -> None:
+    path.write_bytes(old_file())
+    store = opened(path, disk)
+    with disk.failing(errno.EIO, names=("status_at",)), pytest.raises(CannotWrite):
         store.append([A])
     assert folder_of(path).keys() == {"s.jsonl"}
 
