@@ -71,9 +71,9 @@ def _odd_envelope(line: bytes) -> Envelope | None:
     if not (is_object(value) and is_object(spoilt)):
         return None
     kind, entry_id, parent_id = names = [value.get(name) for name in _NAMES]
-    if names != [spoilt.get(name) for name in _NAMES]:
-        return None
     if not (isinstance(kind, str) and isinstance(entry_id, str) and isinstance(parent_id, str | None)):
+        return None
+    if names != [spoilt.get(name) for name in _NAMES]:
         return None
     parent = None if parent_id is None else EntryId(parent_id)
     return Envelope(kind, EntryId(entry_id), parent, lenient.time_of(value.get("timestamp")))

@@ -79,6 +79,11 @@ class Damage(Wire, frozen=True, kw_only=True):
     too, and an `invalid_utf8` for all in its entry."""
 
     @property
+    def is_note(self) -> bool:
+        """Whether nothing is wrong there."""
+        return self.severity == "note"
+
+    @property
     def severity(self) -> Severity:
         """How bad it is."""
         return SEVERITY[self.kind]

@@ -71,7 +71,7 @@ class NotASession(StoreError):
     """The file has no session header. It was not touched."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(f"not a session file: {path} (its first line is no session header); it was left as it is")
+        super().__init__(f"not a session file: {path} (it has no session header); it was left as it is")
         self.path = path
 
 
@@ -88,11 +88,11 @@ class NewerVersion(StoreError):
 
 
 class CannotWrite(StoreError):
-    """A system call on the session's file failed; nothing of the append is in memory, nor stays in the file (S8)."""
+    """A system call failed while a session's file was written. What was to be appended is nowhere, or is taken out again (S8)."""
 
     def __init__(self, path: str, cause: OSError) -> None:
         name = errno_names.errorcode.get(cause.errno or 0, "EIO")
-        super().__init__(f"cannot write {path}: {name} ({cause.strerror or cause}); this append was not acknowledged")
+        super().__init__(f"cannot write {path}: {name} ({cause.strerror or cause})")
         self.path = path
         self.errno = cause.errno
 
@@ -134,11 +134,11 @@ class StoreConflict(StoreError):
 
 
 class CannotOpen(StoreError):
-    """A system call failed while a session was opened; no session id was told to anyone."""
+    """A system call failed while a session's file was opened or read."""
 
     def __init__(self, path: str, cause: OSError) -> None:
         name = errno_names.errorcode.get(cause.errno or 0, "EIO")
-        super().__init__(f"cannot open {path}: {name} ({cause.strerror or cause})")
+        super().__init__(f"cannot open or read {path}: {name} ({cause.strerror or cause})")
         self.path = path
         self.errno = cause.errno
 

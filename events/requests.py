@@ -37,6 +37,8 @@ class Append(Ask[Appended], frozen=True, kw_only=True):
     entries: tuple[KnownEntry, ...]
     expected_leaf: EntryId | UnsetType | None = UNSET
     """UNSET: wherever the leaf is."""
+    under: EntryId | UnsetType | None = UNSET
+    """The parent of the first one, if it is to be another than the leaf: a branch. `Refused` if there is none of that id."""
     patient: bool = True
     """Whether it waits for a disk that refuses (S8), unacknowledged. False: it is refused with what the disk says."""
 

@@ -182,7 +182,7 @@ class Runtime:
                 log.say("debug", name_of(event), seq=seq)
             return seq
 
-        if any(one.severity != "note" for one in store.damage):
+        if not all(one.is_note for one in store.damage):
             publish(DamageFound(records=tuple(store.damage)))
         committer = Committer(store, view, publish, durability=durability, run_sync=environment.run_sync)
 

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final, cast, get_args
 
 from sapwood.actors.environment import Environment
 from sapwood.actors.session_log.capping import MOST_BYTES, too_long
+from sapwood.actors.session_log.hygiene import uncontrolled
 from sapwood.events.commands import Input
-from sapwood.events.content import ImageContent, without_surrogates
+from sapwood.events.content import ImageContent
 from sapwood.events.errors import Refused
 from sapwood.events.ids import EntryId
 from sapwood.events.models import Model
@@ -124,7 +125,7 @@ def take_since(since: object) -> int | None:
 def take_input(text: object, images: object, *, entry_id: EntryId, now_ms: int) -> Input:
     """An input that can be written and read back, and that has something in it: blank text alone would not be sent (P5).
 
-    Half a character is replaced; a text that is longer than the log takes is refused, and nothing of it is kept (S12).
+    Half a character is replaced, and control characters go; a text that is longer than the log takes is refused whole (S12).
     """
     if not isinstance(text, str):
         raise Refused("bad-input", f"an input is a text and images, and its text is a str, not {_shown(text)}")
@@ -132,9 +133,10 @@ def take_input(text: object, images: object, *, entry_id: EntryId, now_ms: int) 
     size = too_long(text)
     if size is not None:
         raise Refused("bad-input", f"an input has at most {MOST_BYTES:,} bytes, and this one has {size:,}: name a file")
-    if not text.strip() and not seen:
+    said = uncontrolled(text)
+    if not said.strip() and not seen:
         raise Refused("bad-input", "an input is a text and images: there is neither in this one")
-    return Input(entry_id=entry_id, text=without_surrogates(text), images=seen, timestamp=now_ms)
+    return Input(entry_id=entry_id, text=said, images=seen, timestamp=now_ms)
 
 
 def take_images(images: object) -> tuple[ImageContent, ...]:

@@ -20,7 +20,7 @@ from sapwood.events.ids import EntryId
 from sapwood.events.unknown_fields import without_line
 from sapwood.store.any_of import AnyOf
 from sapwood.store.growing import GrowingFile
-from sapwood.store.scan import Scanned
+from sapwood.store.scanned import Scanned
 
 MOST_COPIES: Final = 1000
 """Version 3 sessions beside one version 1 file: each is an append that somebody made without seeing the ones before."""

@@ -192,8 +192,9 @@ class GrowingFile:
 
     def close(self) -> None:
         """Let the file go, and its lock. What an append has left is cut off, if the disk lets us now."""
-        with suppress(OSError):
-            self._cut()
+        if self._lock is None or self._lock.is_ours:
+            with suppress(OSError):
+                self._cut()
         self.unlock()
         self._let_go()
 
@@ -202,6 +203,7 @@ class GrowingFile:
             with suppress(OSError):
                 self._disk.close(descriptor)
         self._reading = self._writing = _NONE
+        self._opened = None
 
     def _open_both(self) -> None:
         if self._reading == self._writing == _NONE:

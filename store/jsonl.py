@@ -1,6 +1,6 @@
 """One session, one append-only file in Pi's format: the embedded default.
 
-1. Opening and reading write nothing; a new session's file appears with its first entries (S4).
+1. Opening and reading write nothing into it; a new session's file appears with its first entries (S4).
 2. An append is behind the old content, or nowhere; `growing` sees to that.
 3. What is damaged stays where it is and is named in `damage` (S7).
 4. A version 1 file is never written: its first append goes to a version 3 session beside it (S3).
@@ -35,7 +35,8 @@ from sapwood.store.beside import Makers, copy_of, made_beside
 from sapwood.store.disk import Disk
 from sapwood.store.growing import GrowingFile
 from sapwood.store.lock import WriterLock
-from sapwood.store.scan import Scanned, scan, scan_more
+from sapwood.store.scan import scan, scan_more
+from sapwood.store.scanned import Scanned
 from sapwood.store.tree import Tree
 from sapwood.store.upcast import from_version_1, from_version_2
 
@@ -105,7 +106,6 @@ class JsonlStore:
         except BaseException:
             self.close()
             raise
-        self._damage = [*self._held.damage]
 
     @property
     def header(self) -> Header:
@@ -125,7 +125,7 @@ class JsonlStore:
 
     @property
     def damage(self) -> Sequence[Damage]:
-        return self._damage
+        return self._held.damage
 
     def line(self, index: int) -> bytes:
         if self._closed:
@@ -178,11 +178,11 @@ class JsonlStore:
                 self._take_in(came)  # as it stands in the file
         else:
             self._file.close()
-            self._damage = []
         self._path, self._file, self._held = staged.path, staged.file, staged.held
         self._headless = False
         staged.held.placed(staged.lengths, staged.start)
-        staged.held.tree.extend(staged.envelopes)
+        for nth in reversed(staged.held.tree.extend(staged.envelopes)):  # an id that somebody else took since
+            staged.held.unplaced(nth - len(staged.lengths))
 
     def discard(self) -> None:
         staged, self._staged = self._staged, None
@@ -207,7 +207,7 @@ class JsonlStore:
 
     def _take_in(self, came: Sequence[tuple[int, bytes]]) -> None:
         for offset, data in came:
-            self._damage.extend(scan_more(self._held, data, offset))
+            scan_more(self._held, data, offset)
 
     def _growing(self, path: str) -> GrowingFile:
         return GrowingFile(path, self._disk, None if self._me is None else WriterLock(self._disk, self._me))

@@ -3,7 +3,7 @@
 1. The lock is the kernel's, on the open file itself: it holds for every path, symlink and hard link to it, in this process and in others,
    and it ends with the process that holds it, however that ends. No record, clock or process number decides anything.
 2. Beside the file, under the name that its path comes to, lies a record of who holds it, for whoever is refused. One that is missing,
-   damaged or left behind by a dead process only means that less is known.
+   damaged or left behind by a dead process only means that less is known; a session that has that name is left alone.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ LONGEST: Final = 4096
 """Bytes of a record that are looked at: ours has about a hundred."""
 
 
+_SESSION: Final = b'{"type"'
+"""How a session begins. What is one, or is longer than a record, stays whatever it is called, and the lock holds without a record."""
+
+
 class _Record(Wire, frozen=True, kw_only=True):
     pid: int
     host: str
@@ -38,13 +42,19 @@ class WriterLock:
         self._disk = disk
         self._me = me
         self._descriptor: int | None = None
+        self._pid: int | None = None
         self._record: tuple[str, bytes] | None = None
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this process took it: a forked child shares the descriptor, and has nothing to give back."""
+        return self._pid is None or self._pid == self._me().pid
 
     def take(self, descriptor: int, path: str) -> None:
         """Take the lock of an open file. `SessionInUse` if somebody has it."""
         if not self._disk.lock(descriptor):
             raise SessionInUse(path, self._owner(descriptor, path))
-        self._descriptor = descriptor
+        self._descriptor, self._pid = descriptor, self._me().pid
         with suppress(OSError):  # where no record can be, the lock holds all the same
             self._sign(path)
 
@@ -75,7 +85,9 @@ class WriterLock:
             self._sign(path)
 
     def give_back(self) -> None:
-        """Let others write. Nothing if it was never taken."""
+        """Let others write. Nothing if it was never taken, or by the process that this one was forked from."""
+        if not self.is_ours:
+            return
         if self._record is not None:
             path, record = self._record
             with suppress(OSError):
@@ -93,6 +105,9 @@ class WriterLock:
         signed = _Record(pid=me.pid, host=me.host or "", since=me.since or "", process=disk.process(me.pid) or "")
         record = msgspec.json.encode(signed) + b"\n"
         with suppress(FileNotFoundError):
+            before = self._read(name)
+            if len(before) > LONGEST or before.startswith(_SESSION):
+                return
             disk.unlink(name)
         descriptor = disk.create(name)
         self._record = name, record
@@ -116,6 +131,6 @@ class WriterLock:
     def _read(self, name: str) -> bytes:
         descriptor = self._disk.open_read(name)
         try:
-            return self._disk.read(descriptor, 0, LONGEST)
+            return self._disk.read(descriptor, 0, LONGEST + 1)
         finally:
             self._disk.close(descriptor)

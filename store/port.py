@@ -2,7 +2,7 @@
 
 1. What `append` has returned for is in the store, in order, byte for byte, and is never changed or removed (S3, S5).
 2. A stage is one write: all of its lines or none. When it raises, or is discarded, neither the store nor its tree has changed.
-3. Opening, reading and closing write nothing (S4).
+3. Opening, reading and closing change nothing that was acknowledged, and add nothing to it (S4). Beside it may lie a record of who writes.
 4. What is opened again is what was closed: the same header, tree and lines.
 5. One writer at a time: who opens a session that somebody writes gets `SessionInUse`, and may open it for reading (S10).
 """
@@ -77,7 +77,9 @@ class Store(Protocol):
         ...
 
     def sync(self) -> None:
-        """Return when what was appended and what is staged survives a power cut (durability `disk`, S5). Raises `CannotWrite`.
+        """Return when what was appended and what is staged survives a power cut (durability `disk`, S5).
+
+        Raises `CannotWrite` and `StoreClosed`.
 
         It blocks, and may be called in a thread while others read. After it has failed, what is staged must be discarded: the kernel may
         have dropped it.
@@ -95,7 +97,7 @@ class Store(Protocol):
     def restore(self) -> str | None:
         """Put a file that somebody deleted or replaced back to its path; the new path of what stood there, if something did (S9).
 
-        Raises `CannotWrite`, `SessionInUse`, `ReadOnly`, `StoreClosed`.
+        Raises `CannotWrite`, `StoreConflict` (of one that was made shorter or changed), `SessionInUse`, `ReadOnly`, `StoreClosed`.
         """
         ...
 

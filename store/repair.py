@@ -1,10 +1,10 @@
 r"""What can still be read in a line that is no entry as it stands (S7). No I/O, no clock.
 
 1. Each byte of the line is in one piece: a `Found` record, or a `Flaw`. A `lost_newline` has no bytes; it stands between two whole objects.
-2. At the line's start, behind NULs there and behind a whole object a record is found as it is, if nothing follows that would follow a
-   nested value.
-3. Elsewhere it must bear a parent's id (or null) and a timestamp, and be the last, or stand before NULs or one more object. Where a nested
-   value may stand, it must also begin as the cut bytes do, or name a parent that is known or was cut there. So no tool call is an entry.
+2. At the line's start, behind NULs there and behind a whole object a record is found as it is.
+3. Elsewhere it must bear a parent's id (or null) and a timestamp, and stand where no nested value can: behind bytes that open nothing, or
+   behind the beginning of a record that is cut where no value is due; or it must begin as the cut bytes do. So what a payload holds is
+   never an entry, and now and then a whole record behind a cut one is named as lost.
 4. What is lost is called by how it begins, with the id and the parent's id that its bytes still show.
 5. Each byte is worth so much work (`WORK`); what is left when that is done is named, and not searched.
 """
@@ -16,12 +16,13 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 import attrs
-import msgspec
 
 from sapwood.events import odd_json
 from sapwood.events.codec import Envelope
 from sapwood.events.damage import DamageKind
 from sapwood.events.errors import NotAnEntry
+from sapwood.store.patterns import BRACKET, COLON, FIELD, OBJECT, RECORD, TEXT, B
+from sapwood.store.shown import shown
 
 BOM: Final = b"\xef\xbb\xbf"
 WORK: Final = 16
@@ -31,29 +32,21 @@ _SPARE: Final = 4096
 _READING: Final = 5
 """What it costs to read a byte, against looking for the end of its object."""
 
-_B: Final = rb"[ \t\r]*+"
-_TEXT: Final = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-_GROUP: Final = rb"(" + _TEXT + rb")"
-_OR_NULL: Final = rb"(" + _TEXT + rb"|null)"
-_COLON: Final = _B + rb":" + _B
-_RECORD: Final = rb"\{" + _B + rb'"(?:type|id|parentId|timestamp)"' + _B + rb":"
-_start: Final = re.compile(_RECORD)
+_start: Final = re.compile(RECORD)
 """No text can hold these bytes: its quotes are escaped. So each is the start of an object, nested or not."""
-_bracket: Final = re.compile(_TEXT + rb"?|((?=" + _RECORD + rb")\{)|[\[{]|[\]}]" + _B)
-"""A text, the start of a record, another opening, or a closing with the blanks behind it."""
-_text: Final = re.compile(_TEXT + rb"?")
-_object: Final = re.compile(_B + rb"\{")
-_begins_as_object: Final = re.compile(_B + rb"\{" + _B + rb'(?:"|\Z)')
-_nuls_first: Final = re.compile(_B + rb"\0[\0 \t\r]*+")
+_text: Final = re.compile(TEXT + rb"?")
+_begins_as_object: Final = re.compile(B + rb"\{" + B + rb'(?:"|\Z)')
+_nuls_first: Final = re.compile(B + rb"\0[\0 \t\r]*+")
 _nuls: Final = re.compile(rb"\0[\0 \t\r]*+")
-_field: Final = re.compile(_B + _GROUP + _COLON + rb"(" + _TEXT + rb"|[-+.\w]++)" + _B + rb",?")
-_text_due: Final = re.compile(rb'"(?:type|id|parentId|timestamp)"' + _B + rb":[ \t\r\0]*+\Z")
+_text_due: Final = re.compile(
+    B + rb"\{(?:" + FIELD.pattern + rb")*+" + B + rb'"(?:type|id|parentId|timestamp)"' + B + rb":[ \t\r\0]*+"
+)
+"""A record that is cut where a text of its own is due."""
+_opening: Final = re.compile(rb'["{\[]')
 _of_header: Final = re.compile(rb'"cwd"|"version"')
 _parent: Final = re.compile(rb'"parentId"')
-_null_parent: Final = re.compile(_parent.pattern + _COLON + rb"null")
-_both: Final = re.compile(rb'"id"' + _COLON + _GROUP + _B + rb"," + _B + _parent.pattern + _COLON + _OR_NULL)
+_null_parent: Final = re.compile(_parent.pattern + COLON + rb"null")
 _undecoded: Final = re.compile("[\udc80-\udcff]+")
-_texts: Final = msgspec.json.Decoder(str)
 
 _NOWHERE: Final = -1
 _ENDS: Final = (b"", b"\0", b"{")
@@ -90,19 +83,16 @@ class Flaw:
         return self.offset + self.length
 
 
-def pieces_of(
-    line: bytes, offset: int, read: Read, knows: Callable[[str], bool], *, last: bool
-) -> Iterator[Found | Flaw]:
+def pieces_of(line: bytes, offset: int, read: Read, *, last: bool) -> Iterator[Found | Flaw]:
     """The pieces of a line in their order.
 
     Args:
         line: without the line's end.
         offset: where it begins in the file.
         read: how a record is read.
-        knows: whether an entry of this id is in the tree.
         last: whether the file ends here without an LF.
     """
-    search = _Search(line, read, knows)
+    search = _Search(line, read)
     at, whole = 0, _NOWHERE  # where the last whole object ends
     while at < len(line):
         kind, end = _mark(line, at)
@@ -110,7 +100,7 @@ def pieces_of(
             yield Flaw(kind, offset + at, end - at)
             at = end
             continue
-        record = search.here(at)
+        record = search.here(at, first=at in {0, whole})
         if record is None:
             record = search.behind(at, after_whole=whole > 0)
             yield from _lost(line, at, record, offset, last=last)
@@ -134,23 +124,6 @@ def invalid_utf8(line: bytes, offset: int) -> Flaw | None:
     return None
 
 
-def shown(part: bytes) -> tuple[str | None, str | None]:
-    """The id and the parent's id that the bytes of a lost record show. Two Nones if they do not show both."""
-    fields: dict[bytes, bytes] = {}
-    opened = _object.match(part)
-    field = _field.match(part, opened.end()) if opened else None
-    while field and not fields.keys() >= {b'"id"', b'"parentId"'}:
-        fields[field[1]] = field[2]
-        field = _field.match(part, field.end())
-    if b'"id"' not in fields and (both := _both.search(part)):
-        fields |= {b'"id"': both[1], b'"parentId"': both[2]}
-    try:
-        entry_id, parent_id = _texts.decode(fields[b'"id"']), fields[b'"parentId"']
-        return entry_id, None if parent_id == b"null" else _texts.decode(parent_id)
-    except (KeyError, msgspec.DecodeError, UnicodeDecodeError):
-        return None, None
-
-
 @attrs.frozen
 class _Record:
     start: int
@@ -162,17 +135,15 @@ class _Record:
 class _Search:
     """Finds the records of a line. Asked from left to right."""
 
-    def __init__(self, line: bytes, read: Read, knows: Callable[[str], bool]) -> None:
+    def __init__(self, line: bytes, read: Read) -> None:
         self._line = line
         self._read = read
-        self._knows = knows
         self._left = WORK * len(line) + _SPARE
         self._ends: dict[int, int] = {}
-        self._found: set[str] = set()
 
-    def here(self, at: int) -> _Record | None:
-        """The whole object that begins at `at`, where nothing is open."""
-        opened = _object.match(self._line, at)
+    def here(self, at: int, *, first: bool) -> _Record | None:
+        """The whole object that begins at `at`; `first` in its line, or right behind a whole one, so that nothing can be open there."""
+        opened = OBJECT.match(self._line, at)
         end = self._end_of(opened.end() - 1) if opened else _NOWHERE
         if end == _NOWHERE:
             return None
@@ -180,39 +151,39 @@ class _Search:
         follows = self._line[end : end + 1]
         if envelope is None:
             return _Record(at, end, None) if follows in _ENDS and _is_json(self._line[at:end]) else None
-        hangs = envelope.parentId is None or self._is_known(envelope.parentId)
-        if follows in _GOES_ON and not (hangs and self._bears_all(envelope, at, end)):
+        if follows in _GOES_ON and not (first and self._bears_all(envelope, at, end)):
             return None
-        self._found.add(envelope.id)
         return _Record(at, end, envelope)
 
     def behind(self, at: int, *, after_whole: bool) -> _Record | None:
         """The first record behind bytes that begin at `at` and are none."""
-        nothing_open = after_whole and not _begins_as_object.match(self._line, at)
-        texts = _text.finditer(self._line, at)
-        text = next(texts, None)
+        begun = _begins_as_object.match(self._line, at) is not None
         for candidate in _start.finditer(self._line, at + 1):
             start = candidate.start()
             end = self._end_of(start)
             if self._left <= 0:
                 return None
-            if end == _NOWHERE or self._line[end : end + 1] not in _ENDS:
-                continue
-            envelope = self._envelope(start, end)
+            envelope = None if end == _NOWHERE else self._envelope(start, end)
             if envelope is None or not self._bears_all(envelope, start, end):
                 continue
-            while text and text.end() <= start:
-                text = next(texts, None)
-            in_text = text is not None and text.start() < start
-            may_nest = not (in_text or nothing_open) and self._is_due(at, start)
-            if may_nest and not (self._is_known(envelope.parentId) or self._is_told(at, start, end, envelope.parentId)):
-                continue
-            self._found.add(envelope.id)
-            return _Record(start, end, envelope)
+            nothing_open = not begun and (after_whole or not self._opens(at, start))
+            follows = self._line[end : end + 1]
+            stands = (
+                follows not in _GOES_ON if nothing_open else begun and follows in _ENDS and not self._is_due(at, start)
+            )
+            if stands or self._is_doubled(at, start, end):
+                return _Record(start, end, envelope)
         return None
 
-    def _is_known(self, entry_id: str | None) -> bool:
-        return entry_id is not None and (entry_id in self._found or self._knows(entry_id))
+    def _opens(self, at: int, start: int) -> bool:
+        """Whether something may be open behind these bytes."""
+        self._left -= start - at
+        return _opening.search(self._line, at, start) is not None
+
+    def _is_doubled(self, at: int, start: int, end: int) -> bool:
+        """Whether the bytes before it are the record's own beginning."""
+        self._left -= _READING * (start - at)
+        return _is_begun(self._line, at, start, start, end)
 
     def _bears_all(self, envelope: Envelope, start: int, end: int) -> bool:
         """Whether it has what every record has and hardly any nested object."""
@@ -221,28 +192,24 @@ class _Search:
         return bool(envelope.timestamp) and mark.search(self._line, start, end) is not None
 
     def _is_due(self, at: int, start: int) -> bool:
-        """Whether an object may be due at `start`, behind bytes of which nothing is known but what they are."""
+        """Whether a nested object may stand at `start`, behind a record that begins at `at`: never in a text, where a quote is escaped."""
         self._left -= _READING * (start - at)
+        if any(text.end() > start for text in _text.finditer(self._line, at, start + 1)):
+            return False
+        if _text_due.fullmatch(self._line, at, start):
+            return False
         mark = self._line[at:start].rstrip(b" \t\r\0")[-1:]
-        if mark == b":":
-            return _text_due.search(self._line, at, start) is None
-        return mark == b"[" or (mark == b"," and self._is_in_array(at, start))
+        return mark in {b":", b"["} or (mark == b"," and self._is_in_array(at, start))
 
     def _is_in_array(self, at: int, start: int) -> bool:
         opened = [b"["]  # it may have been
-        for found in _bracket.finditer(self._line, at, start):
+        for found in BRACKET.finditer(self._line, at, start):
             bracket = found[0][:1]
             if bracket in {b"{", b"["}:
                 opened.append(bracket)
             elif bracket != b'"' and len(opened) > 1:
                 opened.pop()
         return opened[-1] == b"["
-
-    def _is_told(self, at: int, start: int, end: int, parent_id: str | None) -> bool:
-        """Whether the cut bytes are the record's own beginning, or its parent's."""
-        cut = self._line[at:start]
-        self._left -= _READING * len(cut)
-        return self._line.startswith(cut, start, end) or (parent_id is not None and shown(cut)[0] == parent_id)
 
     def _envelope(self, start: int, end: int) -> Envelope | None:
         self._left -= _READING * (end - start)
@@ -263,7 +230,7 @@ class _Search:
         ends[start] = _NOWHERE
         opened: list[int] = []
         at = start
-        for found in _bracket.finditer(line, start):
+        for found in BRACKET.finditer(line, start):
             place, at = found.span()
             bracket = line[place]
             if bracket in b"{[":
@@ -312,7 +279,7 @@ def _lost(line: bytes, at: int, record: _Record | None, offset: int, *, last: bo
 
 
 def _kind(line: bytes, at: int, end: int, record: _Record | None, *, last: bool) -> DamageKind:
-    if record is not None and _is_begun(line, at, end, record):
+    if record is not None and _is_begun(line, at, end, record.start, record.end):
         return "doubled_start"
     if record is None and last:
         return "torn_tail"
@@ -321,11 +288,11 @@ def _kind(line: bytes, at: int, end: int, record: _Record | None, *, last: bool)
     return "cut_line" if _begins_as_object.match(line, at, end) else "garbage"
 
 
-def _is_begun(line: bytes, at: int, end: int, record: _Record) -> bool:
-    """Whether the bytes are the record's start, once or, if it was tried again and again, several times."""
+def _is_begun(line: bytes, at: int, end: int, start: int, stop: int) -> bool:
+    """Whether the bytes are the beginning of the record at `start`, once or, if it was tried again and again, several times."""
     while at < end:
-        begun, there = at, record.start
-        while at < end and there < record.end and line[at] == line[there]:
+        begun, there = at, start
+        while at < end and there < stop and line[at] == line[there]:
             at, there = at + 1, there + 1
         if at == begun:
             return False

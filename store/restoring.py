@@ -1,6 +1,6 @@
 """A file put back to its path, from what is still open of it (S9).
 
-1. What stands at the path is never lost: it gets a name of its own beside it first.
+1. What stands at the path gets a name of its own beside it first. What somebody puts there in that very moment is theirs to miss.
 2. The path changes in one step, to a file that is whole and on the medium, and ours to write already.
 3. What fails leaves everything as it was; behind that step nothing can fail.
 """

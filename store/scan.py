@@ -23,7 +23,7 @@ from sapwood.events.damage import Damage, DamageKind
 from sapwood.events.entries import Header
 from sapwood.events.errors import NotAnEntry
 from sapwood.store.repair import BOM, Flaw, Found, invalid_utf8, pieces_of
-from sapwood.store.tree import Tree
+from sapwood.store.scanned import Scanned
 from sapwood.store.upcast import from_version_1, made_up_ids
 
 _CLOSING: Final = ord("}")
@@ -34,31 +34,6 @@ FEW: Final = 4
 
 LOST_RECORDS: Final[frozenset[DamageKind]] = frozenset({"cut_line", "torn_tail", "bad_envelope", "garbage"})
 """What may have been an entry, and is told with its id if that is still to be read."""
-
-
-@attrs.define
-class Scanned:
-    """What a file holds."""
-
-    header: Header
-    tree: Tree = attrs.field(factory=Tree)
-    offsets: array[int] = attrs.field(factory=lambda: array("Q"))
-    """Where each entry begins, in bytes."""
-    lengths: array[int] = attrs.field(factory=lambda: array("Q"))
-    """Without the line's end."""
-    damage: tuple[Damage, ...] = ()
-    """In file order."""
-    lines: int = 0
-    """How many have begun; 0 if not even the header is written."""
-
-    def placed(self, lengths: Iterable[int], offset: int) -> None:
-        """More lines, that were written from `offset` on, each with its LF; the header's before the first, if it was not there."""
-        self.lines = max(self.lines, 1)
-        for length in lengths:
-            self.offsets.append(offset)
-            self.lengths.append(length)
-            offset += length + 1
-            self.lines += 1
 
 
 class _Old(msgspec.Struct, frozen=True, gc=False):
@@ -126,7 +101,7 @@ def _headers_in(line: bytes, offset: int) -> Iterator[tuple[int, int]]:
     """Where there may be a header: it is the line, or a record in it."""
     line = line.removesuffix(b"\r")
     yield offset, len(line)
-    for piece in pieces_of(line, offset, decode_envelope, lambda _: False, last=False):
+    for piece in pieces_of(line, offset, decode_envelope, last=False):
         if isinstance(piece, Found) and piece.envelope.type == "session":
             yield piece.offset, piece.length
 
@@ -283,7 +258,7 @@ class _Scan:
     def _take_pieces(self, line: bytes, at: int, *, last: bool) -> None:
         if not self._raising:
             self._enter()  # so that the tree knows what came before
-        for piece in pieces_of(line, at, self._read_odd, self.held.tree.__contains__, last=last):
+        for piece in pieces_of(line, at, self._read_odd, last=last):
             if isinstance(piece, Found):
                 self._take(piece.envelope, piece.offset, piece.length)
             else:  # version 1 had no ids: those that are shown are others'

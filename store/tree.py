@@ -74,7 +74,7 @@ class Tree(Container[str]):
         self._places: dict[int, array[int]] = {}
         self._sorted = 0
         self.ids: Container[str] = AnyOf(self._index, self._awaited, self._lost)
-        """Every id that a new entry must not have: those in the log, those that its entries name as missing parents, and lost ones."""
+        """Every id that is not to be made up for a new entry: those in the log, those that it names as missing parents, and lost ones."""
 
     def __len__(self) -> int:
         return len(self._ids)

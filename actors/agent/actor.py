@@ -7,6 +7,7 @@ from typing import assert_never
 
 import attrs
 import trio
+from msgspec import UNSET
 
 from sapwood.actors.agent.run import (
     IDLE,
@@ -23,12 +24,12 @@ from sapwood.actors.agent.run import (
     next_step,
 )
 from sapwood.actors.environment import Environment
-from sapwood.actors.kernel import Actor, ActorCrashed, OperationCrashed, Ref, Reply, Start, insist
+from sapwood.actors.kernel import Actor, ActorCrashed, OperationCrashed, Ref, Reply, Start, insist, insist_anew
 from sapwood.actors.model.assembly import Draft, unfinished
 from sapwood.actors.session_log.view import View
 from sapwood.events.commands import Abort, Input, Prompt
 from sapwood.events.entries import MessageEntry
-from sapwood.events.errors import SapwoodError
+from sapwood.events.errors import SapwoodError, StaleLeaf
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import AssistantMessage
 from sapwood.events.models import Model
@@ -66,6 +67,8 @@ class _Run:
     """Whether nobody waits any more for a disk that refuses."""
     recording: EntryId | None = None
     """What is being appended."""
+    last: EntryId | None = None
+    """What was appended last."""
 
 
 class Agent(Actor[Prompt | Abort]):
@@ -148,11 +151,30 @@ class Agent(Actor[Prompt | Abort]):
         desk = self._desk
         entry_id = do.entry_id or desk.new_id()
         entry = MessageEntry(id=entry_id, parent_id=None, timestamp=desk.environment.timestamp(), message=do.message)
-        # wherever the leaf is: the lease keeps it on this branch, and what came since belongs before this message
         run.recording = entry_id
-        await insist(desk.session_log, Append(entries=(entry,), patient=not run.stopped))
-        run.recording = None
+        try:
+            await self._append(entry, run)
+        finally:
+            run.recording = None
+        run.last = entry_id
         return Recorded(do.message, entry_id)
+
+    async def _append(self, entry: MessageEntry, run: _Run) -> None:
+        """Behind what this run recorded last. If another program moved the leaf, what it wrote is left on a branch of its own (S6, S9)."""
+        desk, last = self._desk, UNSET if run.last is None else run.last
+
+        def behind_the_last() -> Append:
+            return Append(entries=(entry,), expected_leaf=last, patient=not run.stopped)
+
+        def on_the_runs_branch() -> Append:
+            return Append(entries=(entry,), under=last, patient=not run.stopped)
+
+        try:
+            await insist_anew(desk.session_log, behind_the_last)
+        except StaleLeaf:
+            told = "another program wrote into this session meanwhile: what it wrote is on a branch of its own"
+            desk.publish(Diagnostic(code="leaf_moved", message=told, entry_id=run.last))
+            await insist_anew(desk.session_log, on_the_runs_branch)
 
     async def _answer(self, call_id: CallId) -> AssistantMessage:
         desk = self._desk

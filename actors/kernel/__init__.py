@@ -30,7 +30,7 @@ from sapwood.actors.kernel.errors import (
     UndeclaredAsk,
     WouldDeadlock,
 )
-from sapwood.actors.kernel.ref import Ref, insist
+from sapwood.actors.kernel.ref import Ref, insist, insist_anew
 from sapwood.actors.kernel.ring import Reader, Ring
 from sapwood.actors.kernel.system import System, open_system
 from sapwood.actors.kernel.tap import Receipt, Tap, Verdict
@@ -65,5 +65,6 @@ __all__ = [
     "Verdict",
     "WouldDeadlock",
     "insist",
+    "insist_anew",
     "open_system",
 ]

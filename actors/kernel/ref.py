@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextvars import copy_context
 from typing import TypeVar, cast
 
@@ -72,9 +73,14 @@ class Ref:
 
 async def insist(ref: Ref, message: Ask[T]) -> T:
     """Ask, and once more if that very actor crashed before it answered. Only for what may be done twice."""
+    return await insist_anew(ref, lambda: message)
+
+
+async def insist_anew(ref: Ref, make: Callable[[], Ask[T]]) -> T:
+    """The same with a message that is made for each time."""
     try:
-        return await ref.ask(message)
+        return await ref.ask(make())
     except ActorCrashed as crash:
         if crash.actor != ref.name:
             raise
-    return await ref.ask(message)
+    return await ref.ask(make())

@@ -58,13 +58,26 @@ class Log:
         return self.pending.get(entry_id) if index is None else self.stored(index)
 
 
-def decide(log: Log, entries: Sequence[KnownEntry], expected: EntryId | UnsetType | None) -> Decision:
-    """What to do about an append."""
+def unfit(entries: Sequence[KnownEntry]) -> Refused | None:
+    """Why these could not be appended to any log."""
     if not entries:
         return Refused("bad-input", "nothing to append: give at least one entry")
-    ids = [entry.id for entry in entries]
-    if len(set(ids)) < len(ids):
+    if len({entry.id for entry in entries}) < len(entries):
         return Refused("duplicate-entry", "the same id is given to two entries of one append")
+    return None
+
+
+def decide(
+    log: Log,
+    entries: Sequence[KnownEntry],
+    expected: EntryId | UnsetType | None,
+    under: EntryId | UnsetType | None = UNSET,
+) -> Decision:
+    """What to do about an append; `under`: the parent of the first entry, if it is not to be the leaf."""
+    refused = unfit(entries)
+    if refused is not None:
+        return refused
+    ids = [entry.id for entry in entries]
     known = [found for found in map(log.find, ids) if found is not None]
     if known:
         same = len(known) == len(ids) and all(
@@ -77,7 +90,11 @@ def decide(log: Log, entries: Sequence[KnownEntry], expected: EntryId | UnsetTyp
         )
     if not isinstance(expected, UnsetType) and not _still_stands(log, expected):
         return StaleLeaf(expected, log.leaf)
-    return Go(_chained(entries, log.leaf))
+    if isinstance(under, UnsetType):
+        return Go(_chained(entries, log.leaf))
+    if under is not None and log.find(under) is None:
+        return Refused("unknown-entry", f"there is no entry {under} to hang under: read the tree again")
+    return Go(_chained(entries, under))
 
 
 def _still_stands(log: Log, expected: EntryId | None) -> bool:
@@ -113,4 +130,4 @@ def _content(entry: Entry) -> Entry:
     return entry if isinstance(entry, Unknown) else msgspec.structs.replace(entry, parent_id=None)
 
 
-__all__ = ["UNSET", "AlreadyDone", "Decision", "Go", "Log", "decide"]
+__all__ = ["UNSET", "AlreadyDone", "Decision", "Go", "Log", "decide", "unfit"]

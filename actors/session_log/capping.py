@@ -12,9 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from sapwood.events.content import text_of
-from sapwood.events.messages import CustomMessage, UserMessage
-
 MOST_BYTES: Final = 1 << 20
 """1 MiB: a whole source file or log of 250,000 tokens fits, more than most windows hold; and a line of the file stays quick to read."""
 LEAST_BYTES: Final = 64
@@ -27,9 +24,8 @@ _FLAG_LETTERS: Final = "".join(map(chr, range(0x1F1E6, 0x1F200)))
 """Two of these make a flag: whether one is a first or a second is told by counting from where their row begins."""
 
 
-def too_long(said: str | UserMessage | CustomMessage, limit: int = MOST_BYTES) -> int | None:
-    """The bytes of a text, or of all text of a message, if they are more than `limit`. For the refusal at the door."""
-    text = said if isinstance(said, str) else text_of(said.content)
+def too_long(text: str, limit: int = MOST_BYTES) -> int | None:
+    """The bytes of a text, if they are more than `limit`. For the refusal at the door."""
     size = len(text) if len(text) * 4 <= limit else _size(text)
     return size if size > limit else None
 
@@ -51,19 +47,31 @@ def _cap(text: str, size: int, limit: int) -> str:
     return f"{head}\n{marker}\n{tail}"
 
 
-def cap_all(texts: Sequence[str], limit: int) -> Sequence[str]:
+def ends_of(text: str, limit: int) -> tuple[str, int | None]:
+    """As much of both ends of a text as may be kept, and its bytes; or all of it, and None. What is done to it then costs what is kept."""
+    room = max(0, limit) + 2 * WIDEST
+    return (text, None) if len(text) <= 2 * room else (text[:room] + text[-room:], _size(text))
+
+
+def cap_all(texts: Sequence[str], limit: int, whole: Sequence[int | None] | None = None) -> Sequence[str]:
     """As many texts, in at most `limit` bytes together: the first take what they need, and leave each later one room for its marker.
 
-    Where there are so many that not even this is possible, the last that has room stands for all after it, and those are empty.
+    Where there are so many that not even this is possible, the last that has room stands for all after it, and those are empty. `whole`: the
+    bytes of each before its middle was left out, for its marker; None of one that is whole.
     """
-    sizes = [_size(text) for text in texts]
+    before = whole or [None] * len(texts)
+    sizes = [_size(text) if size is None else size for text, size in zip(texts, before, strict=True)]
     if sum(sizes) <= limit:
         return texts
     left, reserved = max(0, limit), sum(min(size, LEAST_BYTES) for size in sizes)
     if reserved > limit and len(texts) > 1:
         most = max(1, limit // LEAST_BYTES)
         rest = "\n".join(texts[most - 1 :])
-        return [*cap_all([*texts[: most - 1], rest], limit), *[""] * (len(texts) - most)]
+        of_rest = sum(sizes[most - 1 :]) + len(texts) - most
+        return [
+            *cap_all([*texts[: most - 1], rest], limit, [*before[: most - 1], of_rest]),
+            *[""] * (len(texts) - most),
+        ]
     capped: list[str] = []
     for text, size in zip(texts, sizes, strict=True):
         reserved -= min(size, LEAST_BYTES)

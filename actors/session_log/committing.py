@@ -11,7 +11,8 @@ It outlives the actor that asks it: after a crash, what waited has been refused,
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Final, assert_never
 
 import attrs
@@ -19,7 +20,7 @@ import trio
 
 from sapwood.actors.environment import RunSync
 from sapwood.actors.kernel import Refuse
-from sapwood.actors.session_log.appending import AlreadyDone, Go, Log, decide
+from sapwood.actors.session_log.appending import AlreadyDone, Go, Log, decide, unfit
 from sapwood.actors.session_log.view import View
 from sapwood.events.codec import encode_entry
 from sapwood.events.entries import KnownEntry, Unknown, kind_of
@@ -44,6 +45,8 @@ class Ticket:
     """An append that waits."""
 
     append: Append
+    patient: bool
+    """Whether it waits for a disk that refuses; who has left or withdrawn does not."""
     answer: Appended | Refuse | None = None
 
 
@@ -77,18 +80,24 @@ class Committer:
         self._durability: Durability = durability
         self._run_sync = run_sync
         self._waiting: dict[Ticket, None] = {}
+        """Not answered and not being written, in the order of asking."""
+        self._batch: _Batch | None = None
+        """What is being written."""
         self._writing = False
+        self._restores = 0
+        """How many wait for a round of their own."""
         self._round = trio.Event()
-        self._withdrawn = trio.Event()
+        self._pause_over = trio.Event()
         self._trouble: SapwoodError | None = None
         """What the disk says, while it refuses."""
         self._pause = SOONEST
 
     def put(self, append: Append) -> Ticket:
         """Take an append; its ticket is answered already if nothing stands in the way."""
-        ticket = Ticket(append)
-        if self._trouble is not None and not append.patient:
-            ticket.answer = Refuse(self._trouble)
+        ticket = Ticket(append, append.patient)
+        refused = unfit(append.entries) or (None if append.patient else self._trouble)
+        if refused is not None:
+            ticket.answer = Refuse(refused)
             return ticket
         self._waiting[ticket] = None
         if self._durability == "os" and not self._writing and self._trouble is None:
@@ -101,11 +110,12 @@ class Committer:
         """Wait for the answer of a ticket, and write for all that wait if nobody does. Whoever leaves withdraws its own."""
         try:
             while ticket.answer is None:
-                if self._writing:
+                if self._writing or self._restores:
                     await self._round.wait()
                 else:
                     await self._write()
         finally:
+            ticket.patient = False
             self._waiting.pop(ticket, None)
         match ticket.answer:
             case Refuse(error):
@@ -114,25 +124,30 @@ class Committer:
                 return appended
 
     def withdraw(self, entry_id: EntryId) -> None:
-        """Refuse what waits for a disk that refuses, if this entry is in it."""
-        if self._trouble is None:
-            return
-        for ticket in tuple(self._waiting):
+        """From now on, what this entry is in waits for no disk that refuses. What is being written is kept, if the disk takes it."""
+        writing = () if self._batch is None else self._batch.tickets
+        for ticket in (*self._waiting, *writing):
             if any(entry.id == entry_id for entry in ticket.append.entries):
-                self._answer(ticket, Refuse(self._trouble))
-        self._withdrawn.set()
-        self._withdrawn = trio.Event()
-        self._end_round()
+                ticket.patient = False
+        if self._trouble is not None:
+            self._refuse(self._trouble)
+            self._end_pause()
+            self._end_round()
 
     async def restore(self) -> str | None:
         """Put the file back to its path, between two rounds; where what stood there went. Raises what the store raises."""
-        while self._writing:
-            await self._round.wait()
-        self._writing = True
+        self._restores += 1
         try:
-            return await self._run_sync(self._store.restore)
+            self._end_pause()
+            while self._writing:
+                await self._round.wait()
+            self._writing = True
+            try:
+                return await self._run_sync(self._store.restore)
+            finally:
+                self._writing = False
         finally:
-            self._writing = False
+            self._restores -= 1
             self._end_round()
 
     async def _write(self) -> None:
@@ -141,17 +156,21 @@ class Committer:
         try:
             if self._trouble is not None:
                 with trio.move_on_after(self._pause) as pause:
-                    await self._withdrawn.wait()
+                    await self._pause_over.wait()
                 if not pause.cancelled_caught:
                     return
                 self._pause = min(self._pause * 2, LATEST)
             with trio.CancelScope(shield=True):
                 batch = self._stage()
-                if batch is not None and (self._durability == "os" or await self._harden()):
+                if batch is not None and (self._durability == "os" or await self._harden(batch)):
                     self._commit(batch)
         finally:
             self._writing = False
             self._end_round()
+
+    def _end_pause(self) -> None:
+        self._pause_over.set()
+        self._pause_over = trio.Event()
 
     def _end_round(self) -> None:
         self._round.set()
@@ -166,14 +185,17 @@ class Committer:
                 self._decide(ticket, batch)
             if batch.lines:
                 store.stage(batch.lines)
+                self._batch = batch
                 return batch
         except SapwoodError as error:
+            self._wait_again(batch)
             self._refuse(error)
         return None
 
     def _decide(self, ticket: Ticket, batch: _Batch) -> None:
         append = ticket.append
-        decision = decide(Log(self._store.tree, self._view.entry, batch.entries), append.entries, append.expected_leaf)
+        log = Log(self._store.tree, self._view.entry, batch.entries)
+        decision = decide(log, append.entries, append.expected_leaf, append.under)
         match decision:
             case Go(entries):
                 try:
@@ -184,9 +206,11 @@ class Committer:
                 batch.lines += lines
                 batch.entries |= {entry.id: entry for entry in entries}
                 batch.tickets[ticket] = tuple(entry.id for entry in entries)
+                del self._waiting[ticket]
             case AlreadyDone(entry_ids):
                 if batch.entries.keys() & entry_ids:
                     batch.tickets[ticket] = entry_ids
+                    del self._waiting[ticket]
                 else:
                     self._answer(ticket, Appended(entry_ids=entry_ids, leaf=self._view.leaf))
             case StaleLeaf() | Refused():
@@ -194,27 +218,36 @@ class Committer:
             case _:
                 assert_never(decision)
 
-    async def _harden(self) -> bool:
+    async def _harden(self, batch: _Batch) -> bool:
         """Whether what is staged is on the medium now. What is not is staged no longer: the kernel may have dropped it."""
         try:
             await self._run_sync(self._store.sync)
-        except StoreError as error:
+        except BaseException as error:
             self._store.discard()
+            self._wait_again(batch)
+            if not isinstance(error, StoreError):
+                raise
             self._refuse(error)
             return False
-        except BaseException:
-            self._store.discard()
-            raise
         return True
+
+    def _wait_again(self, batch: _Batch) -> None:
+        """What was to be written stands first in the order again."""
+        self._batch = None
+        self._waiting = {**dict.fromkeys(batch.tickets), **self._waiting}
 
     def _commit(self, batch: _Batch) -> None:
         store, view, first = self._store, self._view, len(self._view)
-        store.commit()
+        self._batch = None
+        with self._telling_of_damage():
+            store.commit()
         if store.where != batch.where:
             why = "a version 1 file is never written: its entries were copied to a version 3 session beside it"
             self._publish(SessionMoved(old_path=batch.where, new_path=store.where, why=why))
-        for index, entry in enumerate(batch.entries.values(), first):
-            view.remember(index, entry)
+        for entry in batch.entries.values():  # what somebody else wrote meanwhile may stand before it
+            index = view.tree.index(entry.id)
+            if index is not None:
+                view.remember(index, entry)
         self._announce(first)
         for ticket, entry_ids in batch.tickets.items():
             self._answer(ticket, Appended(entry_ids=entry_ids, leaf=view.leaf))
@@ -224,12 +257,21 @@ class Committer:
 
     def _take_in(self) -> None:
         """What somebody else appended, as news."""
-        store, first, known = self._store, len(self._view), len(self._store.damage)
+        first = len(self._view)
         try:
-            store.refresh()
+            with self._telling_of_damage():
+                self._store.refresh()
         finally:
             self._announce(first)
-            if found := store.damage[known:]:
+
+    @contextmanager
+    def _telling_of_damage(self) -> Generator[None]:
+        store, where, known = self._store, self._store.where, len(self._store.damage)
+        try:
+            yield
+        finally:
+            found = store.damage[known:] if store.where == where else ()
+            if found:
                 self._publish(DamageFound(records=tuple(found)))
 
     def _announce(self, first: int) -> None:
@@ -246,7 +288,7 @@ class Committer:
         if passes:
             self._trouble = error
         for ticket in tuple(self._waiting):
-            if not (passes and ticket.append.patient):
+            if not (passes and ticket.patient):
                 self._answer(ticket, Refuse(error))
 
     def _answer(self, ticket: Ticket, answer: Appended | Refuse) -> None:

@@ -20,7 +20,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from sapwood.actors.session_log.capping import MOST_BYTES, cap_all
+from sapwood.actors.session_log.capping import MOST_BYTES, cap_all, ends_of
 from sapwood.events.base import Json, is_array, is_object
 from sapwood.events.content import TextContent, UserBlock, UserContent, without_surrogates
 from sapwood.events.entries import CustomMessageEntry, KnownEntry, MessageEntry
@@ -80,7 +80,8 @@ def _tidy(entry: KnownEntry, limit: int) -> KnownEntry:
     """Rules 1 and 2, but for what lies beside the texts."""
 
     def capped(texts: Sequence[str]) -> Sequence[str]:
-        return cap_all([printable(text) for text in texts], limit)
+        ends = [ends_of(text, limit) for text in texts]
+        return cap_all([printable(text) for text, _ in ends], limit, [size for _, size in ends])
 
     match entry:
         case MessageEntry(message=ToolResultMessage(content=blocks) as message):
@@ -171,7 +172,9 @@ def _mended_json(value: Json) -> Json:
 
 def _mended_text(text: str) -> str:
     try:
-        text.encode()
+        data = text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
         return without_surrogates(text)
-    return text
+    # bytes that were no text, as Python keeps them: a binary has millions, and to mend them one by one would take seconds
+    mended = data.decode("utf-8", "replace")
+    return text if mended == text else mended

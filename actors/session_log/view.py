@@ -15,6 +15,7 @@ from typing import Final
 from sapwood.events.codec import decode_entry
 from sapwood.events.damage import Damage
 from sapwood.events.entries import Entry, Header, Label, SessionInfo
+from sapwood.events.errors import NotAnEntry, StoreConflict
 from sapwood.events.ids import EntryId
 from sapwood.store.port import Store
 from sapwood.store.tree import Tree
@@ -60,11 +61,14 @@ class View:
         return None if index is None else self.tree.id(index)
 
     def entry(self, index: int) -> Entry:
-        """The entry at `index`, counted from 0 in file order."""
+        """The entry at `index`, counted from 0 in file order. `StoreConflict` if somebody else has changed it in the file since."""
         for at, entry in reversed(self._recent):
             if at == index:
                 return entry
-        return decode_entry(self._store.line(index))
+        try:
+            return decode_entry(self._store.line(index))
+        except NotAnEntry as error:  # it was one when it was taken in
+            raise StoreConflict(self.where, "changed") from error
 
     def find(self, entry_id: EntryId) -> Entry | None:
         """The entry with this id."""

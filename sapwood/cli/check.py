@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import click
 
-from sapwood.cli.trouble import Trouble, complain, session_at
-
-DAMAGED: Final = 3
+from sapwood.cli.trouble import DAMAGED, NoSession, Trouble, complain, session_at
 
 
 @click.command("check")
@@ -43,7 +39,7 @@ def command(files: tuple[str, ...], *, as_json: bool) -> int:
                 damage, entries = session.damage, len(session.tree())
         except Trouble as trouble:
             code = max(code, trouble.exit_code)
-            status = "no-session" if trouble.exit_code > DAMAGED else "unreadable"
+            status = "no-session" if isinstance(trouble, NoSession) else "unreadable"
             said = trouble.format_message()
             reports.append({"path": file, "status": status, "entries": 0, "damage": [], "error": said})
             if not as_json:

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from sapwood.events.base import Json
-from sapwood.events.damage import Damage, DamageKind
+from sapwood.events.damage import Damage, DamageKind, Severity
 from sapwood.reading import Reading
 from sapwood.scenario.wording import Line, Piece, Style, counted, cut, line
 
@@ -33,12 +33,14 @@ SAID: Final[Mapping[DamageKind, str]] = {
     "later_parent": "an entry that stands before its parent",
     "several_roots": "more than one root, as a reset of the leaf leaves it",
 }
-_STYLES: Final[Mapping[str, Style]] = {"note": "dim", "mended": "", "lost": "bad"}
+_FIELDS: Final[Mapping[str, Json]] = {field.encode_name: field.default for field in msgspec.structs.fields(Damage)}
+"""Every field, for what is left out on the wire."""
+_STYLES: Final[Mapping[Severity, Style]] = {"note": "dim", "mended": "", "lost": "bad"}
 
 
 def is_damaged(damage: Sequence[Damage]) -> bool:
     """Whether any of it is more than a note."""
-    return any(one.severity != "note" for one in damage)
+    return not all(one.is_note for one in damage)
 
 
 def damage_line(damage: Damage) -> Line:
@@ -51,7 +53,7 @@ def damage_line(damage: Damage) -> Line:
 
 def damage_in_short(session: Reading) -> Iterator[Line]:
     """One line below a drawing, if something is wrong with the file."""
-    wrong = [one for one in session.damage if one.severity != "note"]
+    wrong = [one for one in session.damage if not one.is_note]
     lost = sum(one.severity == "lost" for one in wrong)
     if wrong:
         told = (
@@ -62,12 +64,7 @@ def damage_in_short(session: Reading) -> Iterator[Line]:
 
 def damage_json(damage: Sequence[Damage]) -> Json:
     """Each place as a plain value."""
-    return [{**_plain(one), "severity": one.severity} for one in damage]
-
-
-def _plain(damage: Damage) -> dict[str, Json]:
-    known: dict[str, Json] = {"entryId": None, "parentId": None, "bridged": False, "count": 1}
-    return {**known, **msgspec.to_builtins(damage)}
+    return [{**_FIELDS, **msgspec.to_builtins(one), "severity": one.severity} for one in damage]
 
 
 def _said(damage: Damage) -> str:

@@ -20,6 +20,7 @@ from sapwood.scenario.wording import named, one_line
 
 DIFFERENT: Final = 1
 CANNOT: Final = 2
+DAMAGED: Final = 3
 NO_SESSION: Final = 4
 LONGEST_SENTENCE: Final = 1000
 """Characters of a complaint: two paths and what is wrong."""
@@ -53,7 +54,7 @@ def session_at(path: str) -> Generator[ReadSession]:
         with read(path) as session:
             yield session
     except NotASession as error:
-        why = "is no session, for its first line is no session header: name a .jsonl file of Pi or Sapwood"
+        why = "is no session, for it has no session header: name a .jsonl file of Pi or Sapwood"
         raise NoSession(f"{named(path)} {why}") from error
     except CannotOpen as error:
         raise Trouble(_spoken(path, error)) from error

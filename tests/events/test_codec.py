@@ -748,3 +748,11 @@ def test_a_known_message_is_decoded_as_one() -> None:
     entry: Entry = decode_entry(encode_entry(message_entry("u1", user("hi"), "p")))
 
     assert entry == MessageEntry(id=EntryId("u1"), parent_id=EntryId("p"), timestamp=TIME, message=user("hi"))
+
+
+def test_ids_that_are_deep_are_no_ids() -> None:
+    """Comparing them used to run out of stack, and the whole file could not be opened."""
+    for name in ("id", "type", "parentId"):
+        deep = b'{"type":"custom","id":"a","%s":' % name.encode() + b"[" * DEPTH + b"]" * DEPTH + b"}"
+        with pytest.raises(NotAnEntry):
+            decode_envelope(deep)

@@ -57,7 +57,7 @@ SAID: list[tuple[SapwoodError, dict[str, object], str]] = [
     (
         NotASession("x.jsonl"),
         {"path": "x.jsonl"},
-        "not a session file: x.jsonl (its first line is no session header); it was left as it is",
+        "not a session file: x.jsonl (it has no session header); it was left as it is",
     ),
     (
         NewerVersion("x.jsonl", 4, 3),
@@ -67,17 +67,17 @@ SAID: list[tuple[SapwoodError, dict[str, object], str]] = [
     (
         CannotWrite("x.jsonl", FULL),
         {"path": "x.jsonl", "errno": errno.ENOSPC},
-        "cannot write x.jsonl: ENOSPC (No space left on device); this append was not acknowledged",
+        "cannot write x.jsonl: ENOSPC (No space left on device)",
     ),
     (
         CannotWrite("x.jsonl", OSError("odd")),
         {"path": "x.jsonl", "errno": None},
-        "cannot write x.jsonl: EIO (odd); this append was not acknowledged",
+        "cannot write x.jsonl: EIO (odd)",
     ),
     (
         CannotOpen("x.jsonl", PermissionError(errno.EACCES, "Permission denied")),
         {"path": "x.jsonl", "errno": errno.EACCES},
-        "cannot open x.jsonl: EACCES (Permission denied)",
+        "cannot open or read x.jsonl: EACCES (Permission denied)",
     ),
     (
         ReadOnly("x.jsonl"),

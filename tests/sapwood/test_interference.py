@@ -11,8 +11,9 @@ import trio
 
 from sapwood import Published, Runtime, Scripted, ScriptedAnswer
 from sapwood.actors.environment import Environment
+from sapwood.events.commands import Delivered
 from sapwood.events.errors import ReadOnly, SessionInUse, StoreConflict
-from sapwood.events.runtime import DamageFound, EntryAppended
+from sapwood.events.runtime import DamageFound, Diagnostic, EntryAppended
 from sapwood.reading import read
 from tests.build import MODEL
 from tests.talking import drain, talking
@@ -196,3 +197,29 @@ async def test_memory_may_be_dropped_behind_every_append(
         with read(copy) as again:
             assert [entry.id for entry in again.entries()][: len(known)] == known
             assert again.damage == ()
+
+
+@pytest.mark.parametrize("where", ["at the root", "under the leaf"])
+async def test_an_answer_belongs_to_its_question_whatever_another_program_wrote_meanwhile(
+    where: str, tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    """It used to hang under the other program's message, and the question was gone from the context."""
+    path = tmp_path / "s.jsonl"
+    async with talking("one", ScriptedAnswer(text="two", wait=1), where=str(path)) as session:
+        await session.prompt("first")
+        reader = session.events()
+        handle = session.submit("second")
+        await trio.sleep(0.5)
+        theirs(path, None if where == "at the root" else session.tree().id(2))
+        outcome = await handle.outcome()
+
+        assert isinstance(outcome, Delivered)
+        assert not outcome.failed
+        said = [item.entry_id for item in session.context().items]
+        assert len(said) == 4
+        assert "theirs" not in said
+        assert "theirs" in [entry.id for entry in session.entries()]
+        assert [event.code for event in drain(reader) if isinstance(event, Diagnostic)] == ["leaf_moved"]
+    assert texts(path) == ["first", "one", "second", "theirs", "two"]
+    with read(path) as again:
+        assert [item.entry_id for item in again.context().items] == said

@@ -10,7 +10,8 @@ from typing import Final
 
 from sapwood.events.codec import decode_envelope, decode_header
 from sapwood.events.errors import NotAnEntry
-from sapwood.store.scan import Scanned, scan
+from sapwood.store.scan import scan
+from sapwood.store.scanned import Scanned
 
 Mutator = Callable[[random.Random, bytes], bytes]
 

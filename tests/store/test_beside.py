@@ -16,7 +16,8 @@ from sapwood.store import beside
 from sapwood.store.beside import Copy, Makers, copy_of, made_beside
 from sapwood.store.growing import GrowingFile
 from sapwood.store.lock import WriterLock
-from sapwood.store.scan import Scanned, scan
+from sapwood.store.scan import scan
+from sapwood.store.scanned import Scanned
 from tests.build import HEADER, TIME
 from tests.store.faults import FaultyDisk
 from tests.store.stores import first_free, line, me, old_file

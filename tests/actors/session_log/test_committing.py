@@ -5,22 +5,27 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 import pytest
 import trio
 from msgspec import UNSET, UnsetType
 
+from sapwood.actors.environment import Environment
+from sapwood.actors.kernel import Refuse
 from sapwood.actors.session_log.committing import LATEST, PASSING, Committer, Ticket
 from sapwood.actors.session_log.view import View
 from sapwood.events.entries import KnownEntry, Label
 from sapwood.events.errors import CannotWrite, Refused, SapwoodError, StaleLeaf, StoreConflict, Unencodable
 from sapwood.events.ids import EntryId
 from sapwood.events.requests import Append, Appended
-from sapwood.events.runtime import EntryAppended, Event, StoreDegraded, StoreRecovered
+from sapwood.events.runtime import DamageFound, EntryAppended, Event, StoreDegraded, StoreRecovered
+from sapwood.store.disk import RealDisk
 from sapwood.store.memory import MemoryStore
 from sapwood.store.port import Durability
 from tests.build import HEADER, TIME, message_entry, user
+from tests.store.stores import opened
 
 T = TypeVar("T")
 
@@ -358,3 +363,131 @@ async def test_a_hundred_tasks_make_one_chain(durability: Durability, autojump_c
     assert sorted(desk.ids) == sorted(f"n{number}" for number in range(100))
     assert [desk.view.tree.parent(place) for place in range(100)] == [None, *range(99)]
     assert len(desk.store.synced) < 100
+
+
+async def test_what_is_being_written_is_not_refused_by_a_withdrawal(autojump_clock: trio.testing.MockClock) -> None:
+    """It used to be told that it was not kept, and then to be in the log."""
+    desk = Desk("disk")
+    desk.store.refuses = errno.ENOSPC
+    ticket = desk.put("u1")
+    outcomes: list[Appended | SapwoodError] = []
+
+    async def follow() -> None:
+        outcomes.append(await outcome(desk, ticket))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(follow)
+        await trio.sleep(1)
+        desk.store.refuses, desk.gate = None, trio.Event()
+        await trio.sleep(LATEST * 2)
+        assert desk.store.stages == [1]
+        desk.committer.withdraw(EntryId("u1"))
+        await trio.testing.wait_all_tasks_blocked()
+        assert outcomes == []
+        desk.gate.set()
+
+    assert [type(one) for one in outcomes] == [Appended]
+    assert desk.ids == ["u1"]
+
+
+async def test_a_withdrawal_during_a_sync_that_fails_is_heeded(autojump_clock: trio.testing.MockClock) -> None:
+    """It used to be forgotten: the append waited for as long as the disk refused."""
+    desk = Desk("disk")
+    desk.gate, desk.store.sync_refuses = trio.Event(), errno.ENOSPC
+    ticket = desk.put("u1")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(outcome, desk, ticket)
+        await trio.testing.wait_all_tasks_blocked()
+        desk.committer.withdraw(EntryId("u1"))
+        desk.gate.set()
+        with trio.fail_after(0.1):
+            assert isinstance(await outcome(desk, ticket), CannotWrite)
+
+    assert desk.ids == []
+
+
+async def test_who_left_during_a_sync_that_fails_is_not_written_later(autojump_clock: trio.testing.MockClock) -> None:
+    desk = Desk("disk")
+    desk.gate, desk.store.sync_refuses = trio.Event(), errno.ENOSPC
+    first, second = desk.put("u1"), desk.put("u2")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(outcome, desk, first)
+        await trio.testing.wait_all_tasks_blocked()
+        with trio.move_on_after(1):
+            await desk.committer.wait(second)
+        desk.gate.set()
+        await trio.sleep(1)
+        desk.store.sync_refuses = None
+
+    assert desk.ids == ["u1"]
+
+
+@pytest.mark.parametrize("durability", ["os", "disk"])
+@pytest.mark.parametrize("entry_ids", [[], ["u1", "u1"]], ids=["nothing", "an id twice"])
+async def test_what_fits_no_log_is_refused_at_once(durability: Durability, entry_ids: list[str]) -> None:
+    desk = Desk(durability)
+    desk.store.refuses = errno.ENOSPC
+
+    answer = desk.put(*entry_ids).answer
+
+    assert isinstance(answer, Refuse)
+    assert isinstance(answer.error, Refused)
+
+
+async def test_a_restore_has_its_turn_while_the_disk_refuses(autojump_clock: trio.testing.MockClock) -> None:
+    """It used to wait for as long as the disk refused."""
+    desk = Desk()
+    desk.store.refuses = errno.ENOSPC
+    tickets = [desk.put("u1"), desk.put("u2")]
+
+    async with trio.open_nursery() as nursery:
+        for ticket in tickets:
+            nursery.start_soon(outcome, desk, ticket)
+        await trio.sleep(100)
+        with trio.fail_after(0.1):
+            assert await desk.committer.restore() is None
+        desk.store.refuses = None
+
+    assert desk.ids == ["u1", "u2"]
+
+
+class Overtaken(RealDisk):
+    """Somebody else appends between our look at the file and our write."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.theirs = b""
+
+    def write(self, descriptor: int, data: bytes) -> int:
+        if self.theirs and b'"parentId"' in data:
+            with self.path.open("ab") as file:
+                file.write(self.theirs)
+            self.theirs = b""
+        return super().write(descriptor, data)
+
+
+async def test_what_somebody_else_writes_in_the_last_moment_stands_and_is_told_in_its_place(tmp_path: Path) -> None:
+    """It used to be never told, and our own entry to be remembered in its place."""
+    disk = Overtaken(tmp_path / "s.jsonl")
+    store = opened(tmp_path / "s.jsonl", disk)
+    view, told = View(store), list[Event]()
+
+    def publish(event: Event) -> int:
+        told.append(event)
+        return len(told)
+
+    committer = Committer(store, view, publish, run_sync=Environment().run_sync)
+    committer.put(Append(entries=(message("a1"),)))
+    disk.theirs = b'rubbish\n{"type":"custom","id":"f1","parentId":"a1","timestamp":"","customType":"x"}\n'
+    committer.put(Append(entries=(message("b1"),)))
+
+    assert [view.entry(place).id for place in range(len(view))] == ["a1", "f1", "b1"]
+    assert [event.entry_id for event in told if isinstance(event, EntryAppended)] == ["a1", "f1", "b1"]
+    (found,) = [event for event in told if isinstance(event, DamageFound)]
+    assert [(one.kind, one.line) for one in found.records] == [("garbage", 3)]
+    store.close()
+    again = opened(tmp_path / "s.jsonl")
+    assert [again.tree.id(place) for place in range(3)] == ["a1", "f1", "b1"]
+    again.close()

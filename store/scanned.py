@@ -1,0 +1,41 @@
+"""What a session's bytes hold: the header, the index, and where each entry stands. No I/O."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+
+import attrs
+
+from sapwood.events.damage import Damage
+from sapwood.events.entries import Header
+from sapwood.store.tree import Tree
+
+
+@attrs.define
+class Scanned:
+    """What a file holds."""
+
+    header: Header
+    tree: Tree = attrs.field(factory=Tree)
+    offsets: array[int] = attrs.field(factory=lambda: array("Q"))
+    """Where each entry begins, in bytes."""
+    lengths: array[int] = attrs.field(factory=lambda: array("Q"))
+    """Without the line's end."""
+    damage: list[Damage] = attrs.field(factory=list[Damage])
+    """In file order."""
+    lines: int = 0
+    """How many have begun; 0 if not even the header is written."""
+
+    def placed(self, lengths: Iterable[int], offset: int) -> None:
+        """More lines, that were written from `offset` on, each with its LF; the header's before the first, if it was not there."""
+        self.lines = max(self.lines, 1)
+        for length in lengths:
+            self.offsets.append(offset)
+            self.lengths.append(length)
+            offset += length + 1
+            self.lines += 1
+
+    def unplaced(self, at: int) -> None:
+        """Of the lines that were placed, this one (counted from the end) is no entry."""
+        del self.offsets[at], self.lengths[at]
