@@ -56,8 +56,8 @@ def ends_of(text: str, limit: int) -> tuple[str, int | None]:
 def cap_all(texts: Sequence[str], limit: int, whole: Sequence[int | None] | None = None) -> Sequence[str]:
     """As many texts, in at most `limit` bytes together: the first take what they need, and leave each later one room for its marker.
 
-    Where there are so many that not even this is possible, the last that has room stands for all after it, and those are empty. `whole`: the
-    bytes of each before its middle was left out, for its marker; None of one that is whole.
+    Where there are so many that not even this is possible, the last that has room stands for all after it, and those are empty. `whole`:
+    the bytes of each before its middle was left out, for its marker; None of one that is whole.
     """
     before = whole or [None] * len(texts)
     sizes = [_size(text) if size is None else size for text, size in zip(texts, before, strict=True)]
