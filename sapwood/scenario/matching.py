@@ -103,7 +103,7 @@ def compare(expected: Sequence[Json], seen: Sequence[Json], *, key: str) -> tupl
     front = _matched(expected, seen)
     back = _matched(expected[front.expected :][::-1], seen[front.seen :][::-1])
     rest = expected[front.expected : len(expected) - back.expected], seen[front.seen : len(seen) - back.seen]
-    if not any(rest) or (rest[0] and all(map(_is_gap, rest[0]))):
+    if rest[0] and all(map(_is_gap, rest[0])):
         return ()
     aligned = list(_aligned(*rest, key))
     paired = {s + front.seen for (_, s), (_, de, ds) in aligned if de and ds}

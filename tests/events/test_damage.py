@@ -21,7 +21,10 @@ def test_each_kind_has_a_severity() -> None:
     ("kind", "severity"), [("several_roots", "note"), ("lost_newline", "mended"), ("torn_tail", "lost")]
 )
 def test_a_reset_is_no_damage_and_what_cannot_be_read_is_lost(kind: DamageKind, severity: Severity) -> None:
-    assert Damage(kind=kind, line=1, offset=0, length=0).severity == severity
+    damage = Damage(kind=kind, line=1, offset=0, length=0)
+
+    assert damage.severity == severity
+    assert damage.is_note is (severity == "note")
 
 
 def test_what_is_not_known_is_left_out_on_the_wire() -> None:
