@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import attrs
@@ -169,9 +169,10 @@ class _Scan:
 
     def _read(self, at: int, stop: int) -> int:
         """The lines that begin before `stop`; where the next one begins."""
-        read = self._reader_of_version_1() if self._raising else _envelopes.decode
+        if self._raising:
+            return self._read_old(at, stop)
         data = self._data
-        find, add = data.find, self._envelopes.append
+        find, read, add = data.find, _envelopes.decode, self._envelopes.append
         offset, length = self.held.offsets.append, self.held.lengths.append
         while at < stop:
             end = find(b"\n", at)
@@ -219,19 +220,32 @@ class _Scan:
         if not (line := self._data[at : at + length]).isascii() and (flaw := invalid_utf8(line, at)):
             self._more_flaws.append(flaw)
 
-    def _reader_of_version_1(self) -> Callable[[bytes], Envelope]:
-        """What gives a line the ids of its place. A closure: it is called for every line."""
-        decode, envelopes, id_at, first = _old.decode, self._envelopes, self._id, len(self.held.tree)
+    def _read_old(self, at: int, stop: int) -> int:
+        """The same of version 1, whose lines have the ids of their places. Spelt out: it is done for every line."""
+        data, envelopes, id_at, first = self._data, self._envelopes, self._id, len(self.held.tree)
+        find, decode, add = data.find, _old.decode, envelopes.append
+        offset, length = self.held.offsets.append, self.held.lengths.append
         before = id_at(first - 1) if first else None
-
-        def read(line: bytes) -> Envelope:
-            old = decode(line)
-            if old.id is not UNSET or old.parentId is not UNSET:
-                return self._raised(line)
-            parent_id = envelopes[-1].id if envelopes else before
-            return Envelope(old.type, id_at(first + len(envelopes)), parent_id)
-
-        return read
+        while at < stop:
+            end = find(b"\n", at)
+            if end < 0:
+                end = len(data)
+            line = data[at:end]
+            try:
+                old = decode(line)
+            except _UNREADABLE:
+                old = None
+            if old is None or old.id is not UNSET or old.parentId is not UNSET or old.type == "session":
+                self._take_odd(line, at)
+                before = envelopes[-1].id if envelopes else before
+            else:
+                own = id_at(first + len(envelopes))
+                add(Envelope(old.type, own, before))
+                before = own
+                offset(at)
+                length(end - at if line[-1] == _CLOSING else self._length_of(line, at))
+            at = end + 1
+        return at
 
     def _take_odd(self, line: bytes, at: int) -> None:
         """Take in a line that the quick way does not read: whoever knows of odd payloads may (S1), or some of it can be repaired."""

@@ -54,7 +54,7 @@ def test_the_ratio_is_of_the_best_and_the_spread_of_the_pairs(monkeypatch: pytes
 
 
 def test_a_spoilt_round_is_measured_again_and_a_broken_bound_stays_broken(monkeypatch: pytest.MonkeyPatch) -> None:
-    costs = iter([9.0, 1.0, 2.0, 1.0, *[9.0, 1.0] * 3])
+    costs = iter([9.0, 1.0, 2.0, 1.0, *[9.0, 1.0] * harness.MOST])
 
     def measured(_work: Callable[[], object]) -> float:
         return next(costs)
