@@ -133,3 +133,25 @@ async def test_the_real_session_is_taken_up_beside_its_file(pi: Oracle, tmp_path
         assert [item.entry_id for item in after.context().items][: len(selected)] == selected
         assert len(after.entries()) == len(ids) + 5, "two prompts, two answers and the mark of the fork"
     assert_same(pi, path)
+
+
+async def test_pi_may_append_to_a_session_that_we_have_open(pi: Oracle, tmp_path: Path) -> None:
+    """S9: Pi takes no lock. What it appends is read in, and all three see one file."""
+    path = tmp_path / "shared.jsonl"
+    async with talking("one", "two", where=str(path)) as session:
+        await session.prompt("first")
+        said = {"role": "user", "content": [{"type": "text", "text": "from Pi"}], "timestamp": 1}
+        appended = pi.ask({"op": "append", "path": str(path), "appends": [{"what": "message", "message": said}]})
+        assert "error" not in appended
+
+        await session.prompt("second")
+
+        assert [message.role for message in session.context().messages] == [
+            "user",
+            "assistant",
+            "user",
+            "user",
+            "assistant",
+        ]
+        assert session.damage == ()
+    assert_same(pi, path)
