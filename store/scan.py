@@ -118,6 +118,8 @@ class _Scan:
         self._first = len(held.tree)
         self._envelopes: list[Envelope] = []
         """Read, and not yet in the tree."""
+        self._kinds: list[str] = []
+        """The same of version 1, whose ids and parents go by the place."""
         self._odd = 0
         """How many of them were not a line of their own, or not read the quick way."""
         self._lines = 0
@@ -198,7 +200,9 @@ class _Scan:
         """Into the tree with what was read."""
         held = self.held
         first = len(held.tree)
-        self._lines += len(self._envelopes) - self._odd
+        self._lines += len(self._envelopes) + len(self._kinds) - self._odd
+        held.tree.chain(self._kinds, [self._id(place) for place in range(first, first + len(self._kinds))])
+        self._kinds.clear()
         for nth in reversed(held.tree.extend(self._envelopes)):
             place, envelope = first + nth, self._envelopes[nth]
             offset, length = held.offsets.pop(place), held.lengths.pop(place)
@@ -222,10 +226,8 @@ class _Scan:
 
     def _read_old(self, at: int, stop: int) -> int:
         """The same of version 1, whose lines have the ids of their places. Spelt out: it is done for every line."""
-        data, envelopes, id_at, first = self._data, self._envelopes, self._id, len(self.held.tree)
-        find, decode, add = data.find, _old.decode, envelopes.append
+        data, find, decode, add = self._data, self._data.find, _old.decode, self._kinds.append
         offset, length = self.held.offsets.append, self.held.lengths.append
-        before = id_at(first - 1) if first else None
         while at < stop:
             end = find(b"\n", at)
             if end < 0:
@@ -237,11 +239,8 @@ class _Scan:
                 old = None
             if old is None or old.id is not UNSET or old.parentId is not UNSET or old.type == "session":
                 self._take_odd(line, at)
-                before = envelopes[-1].id if envelopes else before
             else:
-                own = id_at(first + len(envelopes))
-                add(Envelope(old.type, own, before))
-                before = own
+                add(old.type)
                 offset(at)
                 length(end - at if line[-1] == _CLOSING else self._length_of(line, at))
             at = end + 1
@@ -280,7 +279,10 @@ class _Scan:
 
     def _take(self, envelope: Envelope, at: int, length: int) -> None:
         if envelope.type != "session":
-            self._envelopes.append(envelope)
+            if self._raising:
+                self._kinds.append(envelope.type)
+            else:
+                self._envelopes.append(envelope)
             self._odd += 1
             self.held.offsets.append(at)
             self.held.lengths.append(length)
@@ -292,7 +294,7 @@ class _Scan:
 
     def _raised(self, line: bytes) -> Envelope:
         """The envelope that a version 1 line has once it is raised. `NotAnEntry` if it has none even then."""
-        place = len(self.held.tree) + len(self._envelopes)
+        place = len(self.held.tree) + len(self._kinds)
         parent_id = self._id(place - 1) if place else None
         return decode_envelope(from_version_1(line, self._id(place), parent_id, lambda _: None))
 

@@ -11,12 +11,13 @@ from sapwood.store.scan import scan
 from sapwood.store.testing import BAD, odd_line
 from sapwood.store.tree import Tree
 from tests.store.stores import file_of, line
+from tests.store.trees import grow
 
 
 def tree_of(*ids: str) -> Tree:
     tree = Tree()
     for entry_id in ids:
-        tree.grow("custom", EntryId(entry_id), None)
+        grow(tree, "custom", EntryId(entry_id), None)
     return tree
 
 

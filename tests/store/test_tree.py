@@ -15,6 +15,7 @@ from sapwood.events.codec import Envelope
 from sapwood.events.entries import BOOKKEEPING
 from sapwood.events.ids import EntryId
 from sapwood.store.tree import Tree
+from tests.store.trees import grow
 
 Said = tuple[str, str, str | None]
 """Kind, id, parent."""
@@ -82,7 +83,7 @@ SAID: Final = st.lists(st.tuples(KINDS, NAMES, st.none() | NAMES | st.just("nowh
 def grown(said: Iterable[Said]) -> Tree:
     tree = Tree()
     for kind, entry_id, parent in said:
-        tree.grow(kind, EntryId(entry_id), parent)
+        grow(tree, kind, EntryId(entry_id), parent)
     return tree
 
 
@@ -131,7 +132,7 @@ def reachable(tree: Tree) -> list[int]:
 def test_it_is_the_naive_tree_at_every_step(said: list[Said]) -> None:
     tree, naive = Tree(), Naive()
     for kind, entry_id, parent in said:
-        assert tree.grow(kind, EntryId(entry_id), parent) == naive.grow(kind, entry_id, parent)
+        assert grow(tree, kind, EntryId(entry_id), parent) == naive.grow(kind, entry_id, parent)
         assert_alike(tree, naive)
 
 
@@ -209,13 +210,13 @@ def test_a_bridge_leads_over_all_that_are_lost_and_goes_when_one_of_them_comes()
     assert (tree.path(1), tree.is_bridged("c", "b"), tree.is_bridged("c", "x")) == ([0, 1], True, False)
     assert [*tree.misplaced()] == []
 
-    tree.grow("m", EntryId("e"), "c")
+    grow(tree, "m", EntryId("e"), "c")
     assert tree.path(2) == [0, 2]
 
-    tree.grow("m", EntryId("b"), None)
+    grow(tree, "m", EntryId("b"), None)
     assert (tree.path(2), tree.is_bridged("c", "b"), tree.is_bridged("b", "a")) == ([3, 2], True, False)
 
-    tree.grow("m", EntryId("c"), "b")
+    grow(tree, "m", EntryId("c"), "b")
     assert (tree.path(1), tree.path(2)) == ([3, 4, 1], [3, 4, 2])
     assert [one.how for one in tree.misplaced()] == ["later_parent", "later_parent"]
 
@@ -225,7 +226,7 @@ def test_a_lost_one_that_comes_under_its_own_child_closes_no_circle() -> None:
     tree.bridge([("c", "a")])
     assert (tree.children(None), tree.path(1)) == ((0, 2), [0, 1])
 
-    tree.grow("m", EntryId("c"), "d")
+    grow(tree, "m", EntryId("c"), "d")
 
     assert (tree.children(None), tree.path(3)) == ((0, 1, 2), [1, 3])
     assert [one.how for one in tree.misplaced()] == ["cycle", "missing_parent"]
@@ -244,7 +245,7 @@ def test_a_bridge_to_nowhere_is_built_when_its_end_comes() -> None:
     tree.bridge([("b", "a")])
     assert (tree.detached(0), tree.is_bridged("b", "a"), "b" in tree.ids) == (True, False, True)
 
-    tree.grow("m", EntryId("a"), None)
+    grow(tree, "m", EntryId("a"), None)
 
     assert (tree.path(0), tree.is_bridged("b", "a")) == ([1, 0], True)
 
@@ -334,7 +335,7 @@ def test_children_that_were_asked_for_early_are_found_by_a_parent_that_comes_lat
     assert list(tree.children(None)) == [0, 1]
     assert list(tree.children(0)) == [2]
 
-    tree.grow("m", EntryId("a"), None)
+    grow(tree, "m", EntryId("a"), None)
 
     assert list(tree.children(None)) == [3]
     assert list(tree.children(3)) == [0, 1]
@@ -370,7 +371,7 @@ def test_two_branches_from_one_bookkeeping_entry_are_two() -> None:
 def test_a_kind_is_found_among_what_came_since_too() -> None:
     tree = chain("message", "label")
     assert list(tree.of_kind("label")) == [1]
-    tree.grow("label", EntryId("x"), None)
+    grow(tree, "label", EntryId("x"), None)
 
     assert list(tree.of_kind("label")) == [1, 2]
     assert list(tree.of_kind("unheard of")) == []
@@ -429,3 +430,26 @@ def test_twenty_thousand_entries_of_any_shape_take_no_time(said: Sequence[Said])
         tree.of_kind("session_info")
 
     assert time.process_time() - started < 2
+
+
+@pytest.mark.parametrize("before", [0, 1, 3])
+def test_a_chain_is_what_extending_by_its_entries_gives(before: int) -> None:
+    ids = [EntryId(f"c{number}") for number in range(4)]
+    one, other = Tree(), Tree()
+    for tree in (one, other):
+        tree.extend([Envelope("m", EntryId(f"b{number}"), None) for number in range(before)])
+    parents = [EntryId(f"b{before - 1}") if before else None, *ids]
+
+    one.chain(["x", "m", "x", "y"], ids)
+    other.extend([Envelope(kind, own, parent) for kind, own, parent in zip("xmxy", ids, parents, strict=False)])
+    one.chain([], [])
+
+    for tree in (one, other):
+        grow(tree, "z", EntryId("last"), "c1")
+    places = range(before + 5)
+    assert [one.id(place) for place in places] == [other.id(place) for place in places]
+    assert [(one.kind(place), one.parent(place), one.children(place)) for place in places] == [
+        (other.kind(place), other.parent(place), other.children(place)) for place in places
+    ]
+    assert (one.children(None), one.leaf, one.of_kind("x")) == (other.children(None), other.leaf, other.of_kind("x"))
+    assert one.index("c2") == before + 2

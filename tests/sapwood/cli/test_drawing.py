@@ -17,13 +17,14 @@ from sapwood.scenario.wording import plain
 from sapwood.store.tree import Tree
 from tests.build import TIME, message_entry, user
 from tests.sapwood.cli.sessions import session_file
+from tests.store.trees import grow
 
 
 def tree_of(*parents: int | None) -> Tree:
     """A tree by the places of its entries' parents."""
     tree = Tree()
     for index, parent in enumerate(parents):
-        tree.grow("message", EntryId(f"e{index}"), None if parent is None else f"e{parent}")
+        grow(tree, "message", EntryId(f"e{index}"), None if parent is None else f"e{parent}")
     return tree
 
 
@@ -151,7 +152,7 @@ def test_an_entry_without_its_parent_is_shown_as_such(tmp_path: Path) -> None:
 def test_ids_are_cut_only_if_no_two_look_alike() -> None:
     tree = Tree()
     for entry_id in ("aaaaaaaa1", "aaaaaaaa2", "bbbbbbbbbbbb", "c"):
-        tree.grow("message", EntryId(entry_id), None)
+        grow(tree, "message", EntryId(entry_id), None)
     short = short_ids(tree)
 
     assert [short(tree.id(index)) for index in range(4)] == ["aaaaaaaa1", "aaaaaaaa2", "bbbbbbbb", "c"]
