@@ -160,21 +160,28 @@ class Agent(Actor[Prompt | Abort]):
         return Recorded(do.message, entry_id)
 
     async def _append(self, entry: MessageEntry, run: _Run) -> None:
-        """Behind what this run recorded last. If another program moved the leaf, what it wrote is left on a branch of its own (S6, S9)."""
+        """Behind what this run recorded last and what another program wrote behind that; what it wrote elsewhere is a branch (S9)."""
         desk, last = self._desk, UNSET if run.last is None else run.last
 
         def behind_the_last() -> Append:
             return Append(entries=(entry,), expected_leaf=last, patient=not run.stopped)
 
-        def on_the_runs_branch() -> Append:
-            return Append(entries=(entry,), under=last, patient=not run.stopped)
+        def wherever_the_run_is() -> Append:
+            under = UNSET if self._leads_to_the_leaf(run.last) else last
+            return Append(entries=(entry,), under=under, patient=not run.stopped)
 
         try:
             await insist_anew(desk.session_log, behind_the_last)
         except StaleLeaf:
-            told = "another program wrote into this session meanwhile: what it wrote is on a branch of its own"
-            desk.publish(Diagnostic(code="leaf_moved", message=told, entry_id=run.last))
-            await insist_anew(desk.session_log, on_the_runs_branch)
+            if not self._leads_to_the_leaf(run.last):
+                told = "another program began a branch of this session meanwhile: this run goes on with its own"
+                desk.publish(Diagnostic(code="leaf_moved", message=told, entry_id=run.last))
+            await insist_anew(desk.session_log, wherever_the_run_is)
+
+    def _leads_to_the_leaf(self, entry_id: EntryId | None) -> bool:
+        tree = self._desk.view.tree
+        place = None if entry_id is None else tree.index(entry_id)
+        return place is not None and tree.leaf is not None and tree.is_ancestor(place, tree.leaf)
 
     async def _answer(self, call_id: CallId) -> AssistantMessage:
         desk = self._desk

@@ -199,9 +199,8 @@ async def test_memory_may_be_dropped_behind_every_append(
             assert again.damage == ()
 
 
-@pytest.mark.parametrize("where", ["at the root", "under the leaf"])
-async def test_an_answer_belongs_to_its_question_whatever_another_program_wrote_meanwhile(
-    where: str, tmp_path: Path, autojump_clock: trio.testing.MockClock
+async def test_an_answer_stays_with_its_question_when_another_program_begins_a_branch(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
 ) -> None:
     """It used to hang under the other program's message, and the question was gone from the context."""
     path = tmp_path / "s.jsonl"
@@ -210,7 +209,7 @@ async def test_an_answer_belongs_to_its_question_whatever_another_program_wrote_
         reader = session.events()
         handle = session.submit("second")
         await trio.sleep(0.5)
-        theirs(path, None if where == "at the root" else session.tree().id(2))
+        theirs(path, None)
         outcome = await handle.outcome()
 
         assert isinstance(outcome, Delivered)
@@ -223,3 +222,21 @@ async def test_an_answer_belongs_to_its_question_whatever_another_program_wrote_
     assert texts(path) == ["first", "one", "second", "theirs", "two"]
     with read(path) as again:
         assert [item.entry_id for item in again.context().items] == said
+
+
+async def test_an_answer_hangs_behind_what_another_program_wrote_behind_its_question(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    """So that nobody's words land on a branch that nobody sees."""
+    path = tmp_path / "s.jsonl"
+    async with talking("one", ScriptedAnswer(text="two", wait=1), where=str(path)) as session:
+        await session.prompt("first")
+        reader = session.events()
+        handle = session.submit("second")
+        await trio.sleep(0.5)
+        theirs(path, session.tree().id(2))
+        await handle.outcome()
+
+        assert "theirs" in [item.entry_id for item in session.context().items]
+        assert len(session.context().items) == 5
+        assert not [event for event in drain(reader) if isinstance(event, Diagnostic)]
