@@ -169,7 +169,7 @@ class GrowingFile:
 
     def restore(self) -> str | None:
         """Put the open file back to its path, if it was deleted or replaced; the new path of what stood there instead, if something did."""
-        if self._reading == _NONE:
+        if self._reading == _NONE or self._lock is None:
             return None
         if self._left_over is not None:
             self._cut()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from typing import Final
 
 import attrs
@@ -40,7 +40,7 @@ class PutBack:
     """Whose names are not on the medium yet."""
 
 
-def put_back(disk: Disk, descriptor: int, path: str, lock: WriterLock | None) -> PutBack | None:
+def put_back(disk: Disk, descriptor: int, path: str, lock: WriterLock) -> PutBack | None:
     """Copy an open file to its path. None if it still stands there. Raises what the disk says, and `SessionInUse`."""
     target = path
     try:
@@ -49,7 +49,7 @@ def put_back(disk: Disk, descriptor: int, path: str, lock: WriterLock | None) ->
     except FileNotFoundError:
         target = disk.real_path(path)  # a symlink that leads nowhere is no loss: it leads there again
     folder = os.path.dirname(target)  # noqa: PTH120 - the port speaks in plain text paths
-    with nullcontext() if lock is None else lock.keeping_out(path):
+    with lock.keeping_out(path):
         made = disk.make_folder(folder)
         name, writing = _new_beside(disk, target)
         try:
@@ -62,8 +62,7 @@ def put_back(disk: Disk, descriptor: int, path: str, lock: WriterLock | None) ->
             with suppress(OSError):
                 disk.unlink(name)
             raise
-    if lock is not None:
-        lock.move(reading, path)
+    lock.move(reading, path)
     return PutBack(reading, writing, opened, moved, (folder, *map(os.path.dirname, made)))
 
 

@@ -215,7 +215,7 @@ class Tree(Container[str]):
                 self._unbridge()
                 self._adopt(place, awaited.pop(entry_id))
             place += 1
-        if self._lost and (self._stale or not self._sought.isdisjoint(self._ids[first:])):
+        if self._stale or not self._sought.isdisjoint(self._ids[first:]):
             self._bridge_anew()
         return refused
 
