@@ -21,7 +21,7 @@ from sapwood.actors.kernel import (
 )
 from sapwood.actors.kernel.cell import CALM, RESTARTS
 from sapwood.actors.kernel.mailbox import ROOM
-from sapwood.actors.kernel.puppet import Do, Note, Notes, Puppet, crash
+from tests.actors.kernel.puppet import Do, Note, Notes, Puppet, crash
 
 
 async def outcome(ask: Any, into: list[object]) -> None:

@@ -22,7 +22,7 @@ from sapwood.actors.kernel import (
     open_system,
 )
 from sapwood.actors.kernel.actor import Owner
-from sapwood.actors.kernel.puppet import Do, Note, Notes, Puppet, crash
+from tests.actors.kernel.puppet import Do, Note, Notes, Puppet, crash
 
 
 def start(operation: Callable[[], Awaitable[object]], *, owner: Owner = "asker", tells: bool = False) -> Do:

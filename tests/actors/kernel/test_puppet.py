@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from sapwood.actors.kernel import Reply
-from sapwood.actors.kernel.puppet import Do, Note, Notes, Puppet, crash
+from tests.actors.kernel.puppet import Do, Note, Notes, Puppet, crash
 
 
 def test_a_puppet_does_what_it_is_told_and_notes_the_rest() -> None:

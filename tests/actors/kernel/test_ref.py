@@ -17,7 +17,7 @@ from sapwood.actors.kernel import (
     insist,
     open_system,
 )
-from sapwood.actors.kernel.puppet import Do, Note, Notes, Puppet, crash
+from tests.actors.kernel.puppet import Do, Note, Notes, Puppet, crash
 
 
 def asking(*refs: Ref) -> Do:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,9 +33,9 @@ from sapwood.actors.kernel import (
 from sapwood.actors.kernel.cell import RESTARTS
 from sapwood.actors.kernel.chain import innermost
 from sapwood.actors.kernel.mailbox import ROOM
-from sapwood.actors.kernel.puppet import Do, Note, Notes, Puppet, crash
 from sapwood.actors.kernel.testing import CrashAt, Seeded
 from sapwood.events.asking import Ask
+from tests.actors.kernel.puppet import Do, Note, Notes, Puppet, crash
 
 
 def tasks() -> int:
@@ -553,10 +554,11 @@ def test_every_ask_of_a_program_has_one_outcome_with_a_crash_anywhere(commands: 
     run_program(commands, CrashAt("a", n))
 
 
+ROOT = Path(__file__).parents[3]
 IDLE = """
 import gc, sys, time, psutil, trio, trio.testing
 from sapwood.actors.kernel import Ring, open_system
-from sapwood.actors.kernel.puppet import Note, Puppet
+from tests.actors.kernel.puppet import Note, Puppet
 
 gc.disable()  # the collector's share grows with the caches, not with us
 
@@ -577,7 +579,8 @@ trio.run(main, int(sys.argv[1]))
 
 def idle(count: int) -> tuple[float, float]:
     """Megabytes, and CPU seconds from start to stop."""
-    out = subprocess.run([sys.executable, "-c", IDLE, str(count)], check=True, capture_output=True, text=True).stdout
+    command = [sys.executable, "-c", IDLE, str(count)]
+    out = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     megabytes, seconds = out.split()
     return float(megabytes), float(seconds)
 

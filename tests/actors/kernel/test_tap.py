@@ -7,8 +7,8 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from sapwood.actors.kernel import ActorCrashed, OperationCrashed, Receipt, Ring, Start, Verdict, open_system
-from sapwood.actors.kernel.puppet import Do, Note, Notes, Puppet
 from sapwood.actors.kernel.tap import Phase
+from tests.actors.kernel.puppet import Do, Note, Notes, Puppet
 
 
 class Watch:

@@ -5,8 +5,8 @@ import trio
 from trio.testing import MockClock
 
 from sapwood.actors.kernel import ActorCrashed, Reply, Ring, Start, open_system
-from sapwood.actors.kernel.puppet import Do, Note, Notes, Puppet
 from sapwood.actors.kernel.testing import CrashAt, DropAll, InjectedCrash, Passed, Recording, Seeded, Together
+from tests.actors.kernel.puppet import Do, Note, Notes, Puppet
 
 
 async def work() -> int:
