@@ -14,7 +14,7 @@ import sys
 from contextlib import suppress
 from difflib import get_close_matches
 from io import StringIO, TextIOWrapper
-from typing import Final
+from typing import Final, TextIO
 
 import click
 
@@ -58,9 +58,11 @@ def sapwood() -> None:
 
 def main() -> None:
     """The `sapwood` command. Ends the process with its exit code; a reader that went away (`| head`) ends it quietly."""
-    if _present(sys.stderr) is None:
+    out: TextIO | None = sys.stdout  # None if the descriptor was closed when the process began, whatever its type says
+    err: TextIO | None = sys.stderr
+    if err is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - it stands for the stream until the end
-    if _present(sys.stdout) is None:
+    if out is None:
         from sapwood.cli.trouble import CANNOT, complain  # noqa: PLC0415 - commands load what they need when they run
 
         complain("the standard output is closed: send it to a file, or to /dev/null")
@@ -93,11 +95,6 @@ def _run() -> int:
     except click.Abort:
         return INTERRUPTED
     return code if isinstance(code, int) else 0
-
-
-def _present(stream: object) -> object | None:
-    """The stream, or None if its descriptor was closed when the process began, whatever its type says."""
-    return stream
 
 
 def _flush() -> int:
