@@ -6,6 +6,7 @@
 4. A source file has its test file at the same path.
 5. A public name has one home and one shop window; the front door may show it again.
 6. No source is longer than one idea (350 lines), no file speaks of a machine or a registry.
+7. A source is imported by another one, or begins something: what nobody imports is dead.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import ast
 import re
 import subprocess
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -64,6 +65,17 @@ PURE: Final = {
     "sapwood/scenario/matching.py",
 }
 """Pure all the same."""
+_A_COMMAND: Final = "a command, which sapwood/cli/main.py imports by its name when it is asked for"
+BEGINNINGS: Final[Mapping[str, str]] = {
+    "actors/kernel/testing.py": "taps for the tests of whoever hosts a session",
+    "events/hooks.py": "vocabulary of hooks, which are still to come (README, Not yet)",
+    "sapwood/cli/check.py": _A_COMMAND,
+    "sapwood/cli/replay.py": _A_COMMAND,
+    "sapwood/cli/show.py": _A_COMMAND,
+    "sapwood/cli/tree.py": _A_COMMAND,
+    "store/testing.py": "`check_store`, for the tests of whoever writes a store",
+}
+"""Modules that no other source imports, and who does, besides each `__init__` and `__main__`."""
 LONGEST: Final = 350
 
 
@@ -213,6 +225,35 @@ def too_long(root: Path) -> Iterator[str]:
         lines = path.read_text(encoding="utf-8").count("\n")
         if lines > LONGEST:
             yield f"{name_of(root, path)} has {lines} lines: it is two ideas"
+
+
+def unimported(root: Path) -> Iterator[str]:
+    """Modules that no other source imports and that begin nothing."""
+    used: set[str] = set()
+    for path in sources(root):
+        used |= set(_used(path)) - {_dotted(root, path)}
+    for path in sources(root):
+        name = name_of(root, path)
+        if not (path.name.startswith("__") or name in BEGINNINGS or _dotted(root, path) in used):
+            yield f"{name} is imported by no other source: it is dead, or BEGINNINGS says who begins with it"
+
+
+def _used(path: Path) -> Iterator[str]:
+    """What may be a module: all that is imported, and each name that is imported from it."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        match node:
+            case ast.Import(names=names):
+                yield from (alias.name for alias in names)
+            case ast.ImportFrom(module=str(module), names=names):
+                yield module
+                yield from (f"{module}.{alias.name}" for alias in names)
+            case _:
+                pass
+
+
+def _dotted(root: Path, path: Path) -> str:
+    parts = path.relative_to(root).with_suffix("").parts
+    return ".".join(parts if parts[0] == "sapwood" else ("sapwood", *parts))
 
 
 MACHINE: Final = re.compile(r"(?:^|[^A-Za-z0-9_.])/(?:work|farm|root|Users|home/(?!dev\b)[a-z]+)/")

@@ -22,6 +22,7 @@ RULES: list[Rule] = [
     layout.without_test,
     layout.homeless_names,
     layout.too_long,
+    layout.unimported,
     layout.places,
 ]
 
@@ -29,6 +30,13 @@ RULES: list[Rule] = [
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_the_house_keeps_the_rule(rule: Rule) -> None:
     assert list(rule(layout.ROOT)) == []
+
+
+def test_what_begins_something_is_there_and_is_imported_by_no_other_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = dict(layout.BEGINNINGS)
+    monkeypatch.setattr(layout, "BEGINNINGS", {})
+
+    assert sorted(complaint.split()[0] for complaint in layout.unimported(layout.ROOT)) == sorted(listed)
 
 
 def house(root: Path, files: dict[str, str]) -> Path:
@@ -71,6 +79,8 @@ BROKEN: list[tuple[Rule, dict[str, str], str]] = [
     (layout.homeless_names, {"events/__init__.py": "__all__ = ['A']"}, "defined nowhere"),
     (layout.homeless_names, {"events/__init__.py": "A: int = 1\ndef b(): ...\n__all__ = ['b', 'A']"}, "out of order"),
     (layout.too_long, {"events/a.py": "x = 1\n" * 351}, "two ideas"),
+    (layout.unimported, {"store/a.py": "import sapwood.store.a", "tests/b.py": "import sapwood.store.a"}, "is dead"),
+    (layout.unimported, {"events/a.py": "", "events/__init__.py": "from sapwood.events import b"}, "events/a.py is"),
 ]
 ALLOWED: list[tuple[Rule, dict[str, str]]] = [
     (layout.outward_imports, {"store/a.py": "import sapwood.events", "actors/a.py": "import sapwood.store"}),
@@ -98,6 +108,9 @@ ALLOWED: list[tuple[Rule, dict[str, str]]] = [
         },
     ),
     (layout.too_long, {"events/a.py": "x = 1\n" * 350}),
+    (layout.unimported, {"events/a.py": "", "store/__init__.py": "def f():\n    from sapwood.events import a"}),
+    (layout.unimported, {"sapwood/cli/a.py": "", "sapwood/__main__.py": "from sapwood.cli.a import main"}),
+    (layout.unimported, {"store/testing.py": ""}),
 ]
 
 
