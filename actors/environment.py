@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
 from random import Random
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import attrs
 
+from sapwood.events.times import iso
 from sapwood.store.disk import Disk, RealDisk
 
 if TYPE_CHECKING:
@@ -85,9 +85,3 @@ class Environment:
     def timestamp(self) -> str:
         """Now, as entries bear it: ISO 8601, UTC, milliseconds."""
         return iso(self.now_ms())
-
-
-def iso(ms: int) -> str:
-    """Unix milliseconds as ISO 8601 in UTC with three decimals and a Z, as Pi writes it."""
-    moment = datetime.fromtimestamp(ms // 1000, UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{ms % 1000:03d}Z"

@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from typing import Any, Final, get_args
 
 import msgspec
@@ -44,6 +43,7 @@ from sapwood.events.messages import (
     UserMessage,
 )
 from sapwood.events.odd_json import strings_in
+from sapwood.events.times import iso, milliseconds
 from sapwood.events.unknown_fields import fields_of, info_of, struct_for
 
 UNKNOWN: Final = "unknown"
@@ -103,10 +103,9 @@ def time_of(value: Json) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return ""
     try:
-        moment = datetime.fromtimestamp(value // 1000, UTC)
-    except (ValueError, OverflowError, OSError):
+        return iso(math.floor(value))
+    except (ValueError, OverflowError):
         return ""
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{int(value % 1000):03}Z"
 
 
 def version_of(value: Json) -> int:
@@ -268,12 +267,9 @@ def _moment(value: Json, otherwise: Json) -> int:
         number = _number(one)
         if math.isfinite(number):
             return math.floor(number)
-        try:
-            moment = datetime.fromisoformat(one)
-        except (TypeError, ValueError):
-            continue
-        zoned = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        return math.floor(zoned.timestamp() * 1000)
+        moment = milliseconds(one) if isinstance(one, str) else None
+        if moment is not None:
+            return moment
     return 0
 
 

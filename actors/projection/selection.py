@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import msgspec
 
 from sapwood.events.content import ContentBlock, ImageContent, TextContent, ThinkingContent, ToolCall
@@ -13,6 +11,7 @@ from sapwood.events.entries import (
     CustomMessageEntry,
     Entry,
     MessageEntry,
+    Node,
     Replacement,
 )
 from sapwood.events.messages import (
@@ -25,6 +24,7 @@ from sapwood.events.messages import (
     ToolResultMessage,
     UserMessage,
 )
+from sapwood.events.times import milliseconds
 
 Messages = tuple[Message, ...]
 
@@ -40,16 +40,14 @@ def messages_of(entry: Entry) -> Messages:
                 content=entry.content,
                 display=entry.display,
                 details=entry.details,
-                timestamp=milliseconds(entry.timestamp),
+                timestamp=_time_of(entry),
             )
             return (message,)
         case BranchSummary(summary=summary) if summary:
-            return (
-                BranchSummaryMessage(summary=summary, from_id=entry.from_id, timestamp=milliseconds(entry.timestamp)),
-            )
+            return (BranchSummaryMessage(summary=summary, from_id=entry.from_id, timestamp=_time_of(entry)),)
         case Compaction():
             summary_message = CompactionSummaryMessage(
-                summary=entry.summary, tokens_before=entry.tokens_before, timestamp=milliseconds(entry.timestamp)
+                summary=entry.summary, tokens_before=entry.tokens_before, timestamp=_time_of(entry)
             )
             return (summary_message,) if entry.system_message is None else (entry.system_message, summary_message)
         case _:
@@ -88,11 +86,6 @@ def _with_content(message: Message, content: str | tuple[ContentBlock, ...]) -> 
             return message
 
 
-def milliseconds(timestamp: str) -> int:
-    """An entry's ISO time as Unix milliseconds, UTC where it names no zone; 0 for one that is no time, or before all time."""
-    try:
-        moment = datetime.fromisoformat(timestamp)
-        zoned = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-        return round(zoned.timestamp() * 1000)
-    except (ValueError, OverflowError):
-        return 0
+def _time_of(entry: Node) -> int:
+    """Unix milliseconds; 0 for an entry whose time is none."""
+    return milliseconds(entry.timestamp) or 0

@@ -14,12 +14,13 @@ from typing import Any, Final, cast, get_args
 
 import msgspec
 
-from sapwood.actors.environment import EPOCH_MS, iso
+from sapwood.actors.environment import EPOCH_MS
 from sapwood.events.base import Json, is_array, is_object
 from sapwood.events.entries import EXTRA, KnownEntry
 from sapwood.events.messages import Usage
 from sapwood.events.models import Model
 from sapwood.events.runtime import Event
+from sapwood.events.times import iso
 from sapwood.scenario.errors import Misfit, hint, unknown
 from sapwood.scenario.language import DEFAULT_MODEL, Place
 from sapwood.scenario.wording import one_line, quoted
