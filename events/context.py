@@ -18,6 +18,8 @@ Absent = Literal["compacted", "hidden", "silent", "unreadable"]
 
 It is summarised away, hidden by an edit, of a kind that says nothing to the model, or of one that does and cannot be read.
 """
+TokenSource = Literal["reported", "estimated", "none"]
+"""What the size of a context goes by: what the provider reported with an answer; our own count; or a count that is no fact."""
 
 
 class ContextItem(Wire, frozen=True, kw_only=True):
@@ -56,8 +58,14 @@ class Measured(Wire, frozen=True, kw_only=True):
     """How full a context is (T5): what decisions go by, and whether a person may be shown it as a fact."""
 
     tokens: int
-    known: bool
-    """False after a compaction, until a good answer came."""
+    source: TokenSource
+    counted: int
+    """How many of them our own counter counted: what came since the report, or all of them."""
+
+    @property
+    def known(self) -> bool:
+        """Whether anybody can know. False after a compaction, until a good answer came."""
+        return self.source != "none"
 
 
 class ContextUsage(Wire, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ from sapwood.actors.environment import Environment
 from sapwood.actors.outgoing import marked
 from sapwood.actors.projection.fold import Fold
 from sapwood.actors.session_log.view import View
-from sapwood.events.context import Context, ContextUsage
+from sapwood.events.context import Context, ContextUsage, Measured
 from sapwood.events.damage import Damage
 from sapwood.events.entries import Entry, Header
 from sapwood.events.ids import EntryId
@@ -78,6 +78,12 @@ class Reading:
         fold = self._fold()
         fold.pull()
         return fold.usage(model)
+
+    def measured(self) -> Measured:
+        """How many tokens the context has, and what that goes by: an answer's report and what came since, or a count (T3, T5)."""
+        fold = self._fold()
+        fold.pull()
+        return fold.measure()
 
 
 class ReadSession(Reading):

@@ -139,7 +139,11 @@ def measure(counted: Sequence[Counted], *, compaction: int | None, edits: Sequen
         usage = believable(one.item.message)
         if usage is not None and (compaction is None or one.place > compaction):
             if any(target <= one.place < edit for target, edit in edits):
-                return Measured(tokens=sum(other.item.tokens for other in counted), known=True)
-            return Measured(tokens=context_tokens(usage) + following, known=True)
+                return _estimated(sum(other.item.tokens for other in counted))
+            return Measured(tokens=context_tokens(usage) + following, source="reported", counted=following)
         following += one.item.tokens
-    return Measured(tokens=following, known=compaction is None)
+    return _estimated(following) if compaction is None else Measured(tokens=following, source="none", counted=following)
+
+
+def _estimated(tokens: int) -> Measured:
+    return Measured(tokens=tokens, source="estimated", counted=tokens)

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from math import isfinite
-from typing import Final, Literal
+from typing import Final, assert_never
 
 import msgspec
 
-from sapwood.actors.projection.tokens import believable, context_tokens
 from sapwood.cli.damages import damage_in_short, damage_json
 from sapwood.cli.drawing import session_json, short_ids
 from sapwood.events.base import Json
-from sapwood.events.context import Absent, Context, ContextItem, Unsent
+from sapwood.events.context import Absent, Context, ContextItem, Measured, Unsent
 from sapwood.events.models import Model
 from sapwood.reading import Reading
 from sapwood.scenario.describing import message_in_words
@@ -35,9 +34,6 @@ ABSENT: Final[dict[Absent, str]] = {
     "unreadable": "not to be read by this release",
 }
 """Why an entry gives no message, for people."""
-
-Source = Literal["reported", "counted"]
-"""Where the tokens of the usage come from: the provider, and what came since; or our own count."""
 
 
 def show(session: Reading, *, window: int | None, full: bool) -> Iterator[Line]:
@@ -98,7 +94,7 @@ def to_json(session: Reading, *, window: int | None) -> Json:
             "window": usage.window,
             "percent": usage.percent if usage.percent is None or isfinite(usage.percent) else None,
             "text": str(usage),
-            "source": None if usage.tokens is None else _source(context, usage.tokens)[0],
+            "source": session.measured().source,
         },
         "damage": damage_json(session.damage),
     }
@@ -121,35 +117,25 @@ def _sums(session: Reading, context: Context, window: int | None) -> Iterator[Li
     yield line(f"model {model}, thinking {visible(context.thinking_level)}")
     usage = session.context_usage(_model(context, window))
     taken = "" if window else " (no --window: taken to be this large)"
-    yield line(f"context {usage}{taken}: {_explained(context, usage.tokens)}")
+    yield line(f"context {usage}{taken}: {_explained(context, session.measured())}")
 
 
-def _explained(context: Context, tokens: int | None) -> str:
+def _explained(context: Context, measured: Measured) -> str:
     """Where the tokens of the usage come from, for they need not be those that are counted."""
-    if tokens is None:
-        return "unknown until the model has answered, for no answer has come since the compaction"
-    source, since = _source(context, tokens)
-    if source == "reported":
-        if not since:
-            return f"{counted(tokens, 'token')}, as the provider reported with its last answer"
-        reported = f"{tokens - since:,} that the provider reported with its last answer"
-        return f"{counted(tokens, 'token')}, {reported} and {since:,} counted since"
-    unsent = sum(item.tokens for item in _unsent(context))
-    return f"{counted(tokens, 'token')}, counted by the heuristic" + (
-        f", {unsent:,} of them not sent" if unsent else ""
-    )
-
-
-def _source(context: Context, tokens: int) -> tuple[Source, int]:
-    """Whether the tokens are an answer's usage and what was counted since, and how many those are; or counted, all of them (T5)."""
-    since = 0
-    for item in reversed(context.items):
-        usage = believable(item.message)
-        if usage is not None:
-            reported = context_tokens(usage) + since == tokens
-            return ("reported", since) if reported else ("counted", tokens)
-        since += item.tokens
-    return "counted", tokens
+    tokens = counted(measured.tokens, "token")
+    match measured.source:
+        case "none":
+            return "unknown until the model has answered, for no answer has come since the compaction"
+        case "reported" if measured.counted:
+            reported = f"{measured.tokens - measured.counted:,} that the provider reported with its last answer"
+            return f"{tokens}, {reported} and {measured.counted:,} counted since"
+        case "reported":
+            return f"{tokens}, as the provider reported with its last answer"
+        case "estimated":
+            unsent = sum(item.tokens for item in _unsent(context))
+            return f"{tokens}, counted by the heuristic" + (f", {unsent:,} of them not sent" if unsent else "")
+        case _:
+            assert_never(measured.source)
 
 
 def _unsent(context: Context) -> list[ContextItem]:

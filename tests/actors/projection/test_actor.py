@@ -75,8 +75,8 @@ def test_how_full_it_is_is_an_estimate_after_a_compaction() -> None:
     store.append([encode_entry(message_entry("a1", assistant("x", usage=tokens(1000))))])
     projection = made(store)
 
-    assert projection.handle(Measure()) == Reply(Measured(tokens=1000, known=True))
+    assert projection.handle(Measure()) == Reply(Measured(tokens=1000, source="reported", counted=0))
 
     store.append([encode_entry(compaction("c1", "a1", "c1"))])
 
-    assert projection.handle(Measure()) == Reply(Measured(tokens=1, known=False))
+    assert projection.handle(Measure()) == Reply(Measured(tokens=1, source="none", counted=1))

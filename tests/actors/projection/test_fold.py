@@ -151,7 +151,7 @@ def test_places_are_counted_on_the_path_and_not_in_the_file() -> None:
     log.say("u2", "a1")
 
     assert log.seen == ["[c1]", "u1", "a1", "u2"]
-    assert log.fold.measure() == Measured(tokens=5001, known=True)
+    assert log.fold.measure() == Measured(tokens=5001, source="reported", counted=1)
 
 
 def test_a_disk_that_fails_in_the_middle_of_a_pull_does_not_double_what_was_folded() -> None:
@@ -285,13 +285,13 @@ def test_each_entry_of_the_path_speaks_or_says_why_not() -> None:
 def test_usage_is_unknown_after_a_compaction_until_an_answer_came() -> None:
     log = chain("u1")
     log.say("a1", "u1", tokens=100)
-    assert log.fold.measure() == Measured(tokens=100, known=True)
+    assert log.fold.measure() == Measured(tokens=100, source="reported", counted=0)
 
     log.add(compaction("c1", "a1", "u1"))
     assert log.fold.measure().known is False
 
     log.say("a2", "c1", tokens=40)
-    assert log.fold.measure() == Measured(tokens=40, known=True)
+    assert log.fold.measure() == Measured(tokens=40, source="reported", counted=0)
 
 
 def test_usage_is_of_the_models_window() -> None:

@@ -68,6 +68,18 @@ def test_only_a_good_answer_that_reports_something_is_believed() -> None:
     assert believable(user()) is None
 
 
+def reported(tokens: int, *, since: int) -> Measured:
+    return Measured(tokens=tokens + since, source="reported", counted=since)
+
+
+def estimated(tokens: int) -> Measured:
+    return Measured(tokens=tokens, source="estimated", counted=tokens)
+
+
+def unknown(tokens: int) -> Measured:
+    return Measured(tokens=tokens, source="none", counted=tokens)
+
+
 def counted(*messages: Message) -> list[Counted]:
     """The messages, each ten tokens, in entries 0, 1, 2 …"""
     return [
@@ -79,31 +91,31 @@ def counted(*messages: Message) -> list[Counted]:
 def test_the_last_reported_usage_is_believed_and_what_follows_is_added() -> None:
     context = counted(user(), assistant("a", usage=usage(100)), user(), assistant("b", usage=usage(200)), user())
 
-    assert measure(context, compaction=None, edits=[]) == Measured(tokens=210, known=True)
+    assert measure(context, compaction=None, edits=[]) == reported(200, since=10)
 
 
 def test_without_a_reported_usage_the_count_stands() -> None:
-    assert measure(counted(user(), assistant("x")), compaction=None, edits=[]) == Measured(tokens=20, known=True)
-    assert measure([], compaction=None, edits=[]) == Measured(tokens=0, known=True)
+    assert measure(counted(user(), assistant("x")), compaction=None, edits=[]) == estimated(20)
+    assert measure([], compaction=None, edits=[]) == estimated(0)
 
 
 def test_a_usage_older_than_the_compaction_is_not_believed_and_nobody_can_know() -> None:
     context = counted(user(), assistant("a", usage=usage(100)), user())
 
-    assert measure(context, compaction=2, edits=[]) == Measured(tokens=30, known=False)
-    assert measure(context, compaction=0, edits=[]) == Measured(tokens=110, known=True)
+    assert measure(context, compaction=2, edits=[]) == unknown(30)
+    assert measure(context, compaction=0, edits=[]) == reported(100, since=10)
 
 
 def test_a_usage_that_counted_what_was_edited_since_is_not_believed() -> None:
     context = counted(user(), assistant("a", usage=usage(100)), user())
 
-    assert measure(context, compaction=None, edits=[(0, 3)]) == Measured(tokens=30, known=True)
-    assert measure(context, compaction=None, edits=[(1, 3)]) == Measured(tokens=30, known=True)
+    assert measure(context, compaction=None, edits=[(0, 3)]) == estimated(30)
+    assert measure(context, compaction=None, edits=[(1, 3)]) == estimated(30)
 
 
 def test_an_edit_of_what_came_later_or_was_there_before_leaves_the_usage_believed() -> None:
     context = counted(user(), assistant("a", usage=usage(100)), user())
 
-    assert measure(context, compaction=None, edits=[(2, 3)]) == Measured(tokens=110, known=True)
+    assert measure(context, compaction=None, edits=[(2, 3)]) == reported(100, since=10)
     later = [Counted(one.place + 5, one.item) for one in context]
-    assert measure(later, compaction=None, edits=[(5, 5)]) == Measured(tokens=110, known=True)
+    assert measure(later, compaction=None, edits=[(5, 5)]) == reported(100, since=10)

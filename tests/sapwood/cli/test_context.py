@@ -9,7 +9,7 @@ from typing import get_args
 from sapwood import read
 from sapwood.cli.context import ABSENT, REASONS, show, to_json
 from sapwood.events.context import Absent, Unsent
-from sapwood.events.entries import Compaction, ContextEdit, Entry, ThinkingLevelChange
+from sapwood.events.entries import Compaction, ContextEdit, Entry, Replacement, ThinkingLevelChange
 from sapwood.events.ids import EntryId
 from sapwood.scenario.wording import plain
 from tests.build import TIME, assistant, message_entry, usage, user
@@ -106,6 +106,26 @@ def test_a_context_that_was_edited_since_the_report_is_counted(tmp_path: Path) -
     assert shown(session_file(tmp_path, *talk(), edit), window=1000)[-1] == (
         "context 0.4%/1000: 4 tokens, counted by the heuristic, 2 of them not sent"
     )
+
+
+def test_an_edited_context_whose_count_is_what_was_reported_is_counted_all_the_same(tmp_path: Path) -> None:
+    """This used to be told as what the provider reported."""
+    entries: list[Entry] = [
+        message_entry("11111111", user("one\ntwo")),
+        message_entry("22222222", assistant("whole", usage=usage(3)), "11111111"),
+        ContextEdit(
+            id=EntryId("33333333"),
+            parent_id=EntryId("22222222"),
+            timestamp=TIME,
+            target_id=EntryId("11111111"),
+            replacement=Replacement(content="one"),
+        ),
+    ]
+    path = session_file(tmp_path, *entries)
+
+    assert shown(path, window=1000)[-1] == "context 0.3%/1000: 3 tokens, counted by the heuristic"
+    with read(path) as session:
+        assert to_json(session, window=1000)["usage"]["source"] == "estimated"
 
 
 def test_every_reason_has_its_words() -> None:
