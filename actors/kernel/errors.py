@@ -10,6 +10,13 @@ from __future__ import annotations
 from sapwood.events.errors import SapwoodError
 
 
+def alone(error: BaseException) -> BaseException:
+    """What a group of one holds, and a group of a group; anything else as it is."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
+
+
 class ActorCrashed(SapwoodError):
     """The actor crashed before it answered; a new one takes its place. Asking again may help (`insist`). Not `OperationCrashed`,
     which the actor survives.

@@ -10,11 +10,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from contextvars import Context, copy_context
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any
 
 import trio
 
@@ -22,7 +22,7 @@ from sapwood.actors.kernel.actor import Actor
 from sapwood.actors.kernel.cell import Cell
 from sapwood.actors.kernel.chain import INNERMOST
 from sapwood.actors.kernel.commons import Commons
-from sapwood.actors.kernel.errors import ActorFailed, Closed
+from sapwood.actors.kernel.errors import ActorFailed, Closed, alone
 from sapwood.actors.kernel.ref import Ref
 from sapwood.actors.kernel.ring import Ring
 from sapwood.actors.kernel.tap import Tap
@@ -129,7 +129,7 @@ class Keeper:
                     self.ready.set()
                     await trio.sleep_forever()
         except BaseException as error:  # noqa: BLE001 - raised again by open_system, once everything has ended
-            self.fatal = _alone(error)
+            self.fatal = alone(error)
             host.cancel("an actor raised what is no Exception")
         finally:
             if self.system is not None:
@@ -176,10 +176,3 @@ def _unchained() -> Context:
     context = copy_context()
     context.run(INNERMOST.set, None)
     return context
-
-
-def _alone(error: BaseException) -> BaseException:
-    """What a group of one holds."""
-    while len(inside := cast("Sequence[BaseException]", getattr(error, "exceptions", ()))) == 1:
-        error = inside[0]
-    return error

@@ -11,6 +11,7 @@ import trio
 
 from sapwood.actors.environment import Environment
 from sapwood.actors.kernel import Actor, Reply, Start
+from sapwood.actors.kernel.errors import alone
 from sapwood.actors.model.assembly import Draft, message, unfinished
 from sapwood.actors.model.providers.base import Piece, Provider, Request
 from sapwood.actors.outgoing import Repair, prepare
@@ -79,9 +80,9 @@ class ModelActor(Actor[Generate | StopCall]):
                 await trio.lowlevel.checkpoint_if_cancelled()  # a call that was stopped already reaches no provider
                 await self._stream(asked, call)
         except Exception as fault:  # noqa: BLE001 - a host's provider is foreign code: its fault is an answer that failed
-            alone = _alone(fault)
-            error = _words(alone)
-            if not isinstance(alone, ProviderError):
+            cause = alone(fault)
+            error = _words(cause)
+            if not isinstance(cause, ProviderError):
                 self._report(model.provider, fault)
         finally:
             del self._calls[asked.call_id]
@@ -138,14 +139,7 @@ async def _closing(pieces: AsyncIterator[Piece]) -> AsyncGenerator[None]:
             await close()
 
 
-def _alone(fault: Exception) -> Exception:
-    """What a group of one holds."""
-    while isinstance(fault, ExceptionGroup) and len(fault.exceptions) == 1:
-        fault = fault.exceptions[0]
-    return fault
-
-
-def _words(fault: Exception) -> str:
+def _words(fault: BaseException) -> str:
     """What went wrong, in a line: our own errors speak for themselves, a foreign one with its name."""
     try:
         said = str(fault)

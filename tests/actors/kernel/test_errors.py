@@ -11,6 +11,7 @@ from sapwood.actors.kernel import (
     UndeclaredAsk,
     WouldDeadlock,
 )
+from sapwood.actors.kernel.errors import alone
 from sapwood.events.errors import SapwoodError
 
 EVERY = [
@@ -33,3 +34,14 @@ def test_every_error_names_the_actor_in_its_own_sentence(error: SapwoodError) ->
 
 def test_a_dropped_message_is_told_apart_from_a_crash() -> None:
     assert str(ActorCrashed("log", "Append")) != str(ActorCrashed("log", "Append", dropped=True))
+
+
+def test_what_stands_alone_in_its_groups_comes_out_of_them_and_all_else_stays() -> None:
+    fault, stop = KeyError("a"), KeyboardInterrupt()
+    two = ExceptionGroup("two", [fault, ValueError("b")])
+
+    assert alone(fault) is fault
+    assert alone(ExceptionGroup("one", [ExceptionGroup("one", [fault])])) is fault
+    assert alone(BaseExceptionGroup("one", [stop])) is stop
+    assert alone(two) is two
+    assert alone(ExceptionGroup("one", [two])) is two
