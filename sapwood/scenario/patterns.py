@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
 from typing import Any, Final
 
 import msgspec
@@ -15,8 +14,8 @@ from msgspec import inspect
 
 from sapwood.events.base import Json, is_array, is_object
 from sapwood.events.context import Unsent
-from sapwood.events.entries import EXTRA
 from sapwood.events.messages import Message
+from sapwood.events.unknown_fields import fields_of
 from sapwood.scenario.errors import Misfit, unknown
 from sapwood.scenario.language import Place
 
@@ -54,28 +53,20 @@ def _strange(pattern: Json, types: _Types, place: Place) -> Iterator[tuple[Place
     elif is_object(pattern):
         structs = _meant(pattern, [one for one in types if isinstance(one, inspect.StructType)])
         known = {tag for one in structs for tag in (one.tag_field,) if tag} | {
-            n for s in structs for n in _fields(s.cls)
+            name for one in structs for name in fields_of(one.cls)
         }
         for key, value in pattern.items() if structs else ():
             if key not in known:
                 yield (*place, key), known
             else:
-                fields = [_fields(one.cls).get(key) for one in structs]
-                yield from _strange(value, _members(field for field in fields if field is not None), (*place, key))
+                fields = [fields_of(one.cls).get(key) for one in structs]
+                yield from _strange(value, _members(field.type for field in fields if field is not None), (*place, key))
 
 
 def _meant(pattern: dict[str, Json], structs: Sequence[inspect.StructType]) -> Sequence[inspect.StructType]:
     """Those of the kinds that the pattern may speak of; all of them if its tag is none of theirs, or but the beginning of one."""
     named = [one for one in structs if one.tag_field is not None and pattern.get(one.tag_field) == one.tag]
     return named or structs
-
-
-@cache
-def _fields(struct: type[msgspec.Struct]) -> dict[str, inspect.Type]:
-    """The fields by their names on the wire."""
-    info = inspect.type_info(struct)
-    assert isinstance(info, inspect.StructType)  # noqa: S101 - a Struct's
-    return {field.encode_name: field.type for field in info.fields if field.encode_name != EXTRA}
 
 
 def _members(types: Iterable[inspect.Type]) -> _Types:
