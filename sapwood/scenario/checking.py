@@ -16,6 +16,7 @@ import msgspec
 from sapwood.events.base import Json, is_array, is_object
 from sapwood.events.codec import encode_entry, encode_event
 from sapwood.events.context import ContextItem
+from sapwood.events.runtime import MessageUpdate
 from sapwood.scenario.describing import text_of_message
 from sapwood.scenario.language import Expect, Pattern, Place, Prompt, Scenario, Step
 from sapwood.scenario.matching import MISSING, Difference, Mismatch, compare
@@ -103,7 +104,7 @@ def _against(expect: Expect, events: Sequence[Seen], moment: Moment) -> Iterator
 
 def is_elided(seen: Seen) -> bool:
     """Whether the event is a piece of an answer."""
-    return str(seen.event.__struct_config__.tag) == ELIDED
+    return isinstance(seen.event, MessageUpdate)
 
 
 def event_value(seen: Seen) -> Json:
