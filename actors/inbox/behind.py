@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import attrs
 
-from sapwood.events.entries import Entry, MessageEntry
+from sapwood.actors.readable import Readable
+from sapwood.events.entries import MessageEntry
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import AssistantMessage
-from sapwood.store.tree import Tree
-
-
-class Readable(Protocol):
-    """The committed entries, as far as this reads them."""
-
-    @property
-    def tree(self) -> Tree: ...
-    def entry(self, index: int) -> Entry: ...
 
 
 @attrs.frozen

@@ -8,12 +8,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Final
 
 import attrs
 
 from sapwood.actors.projection.selection import Messages, apply_edit, messages_of, without_prompt
 from sapwood.actors.projection.tokens import Counted, TokenCounter, heuristic, measure
+from sapwood.actors.readable import Readable
 from sapwood.events.context import Absent, Context, ContextItem, ContextUsage, Measured
 from sapwood.events.entries import (
     Compaction,
@@ -31,15 +32,6 @@ from sapwood.store.tree import Tree
 
 SPEAKING: Final = frozenset({"message", "custom_message", "branch_summary", "compaction"})
 """Kinds that have something to say to the model."""
-
-
-class Readable(Protocol):
-    """The committed entries, as far as a fold reads them."""
-
-    def __len__(self) -> int: ...
-    @property
-    def tree(self) -> Tree: ...
-    def entry(self, index: int) -> Entry: ...
 
 
 @attrs.define
