@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from sapwood.events.base import Json, Wire
+from collections.abc import Callable
+from typing import Any
+
+from sapwood.events.base import Json, Wire, is_array, is_object
 from sapwood.events.ids import ToolCallId
 
 
@@ -52,3 +55,35 @@ def text_of(content: str | tuple[ContentBlock, ...]) -> str:
 def without_surrogates(text: str) -> str:
     """The text with each half of a character that has no other half replaced; two halves that meet are the character."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def mended(value: Json, text: Callable[[str], str] = without_surrogates) -> Json:
+    """JSON with `text` done to its texts and keys, however deep; the same object if that changes nothing. Each container once."""
+    copies: dict[int, Any] = {}
+    todo: list[tuple[Json, Any]] = []
+    changed = False
+
+    def done(said: Any) -> Any:
+        nonlocal changed
+        if not isinstance(said, str):
+            return said
+        new = text(said)
+        changed = changed or new != said
+        return new
+
+    def copied(item: Json) -> Json:
+        if not is_object(item) and not is_array(item):
+            return done(item)
+        if id(item) not in copies:
+            copies[id(item)] = {} if is_object(item) else []
+            todo.append((item, copies[id(item)]))
+        return copies[id(item)]
+
+    copy = copied(value)
+    while todo:
+        holder, empty = todo.pop()
+        if is_object(holder):
+            empty.update({done(key): copied(item) for key, item in holder.items()})
+        else:
+            empty.extend(map(copied, holder))
+    return copy if changed else value

@@ -14,9 +14,9 @@ from typing import Any, Final, TypeVar, cast, get_args
 import msgspec
 
 from sapwood.actors.model.providers.base import Finish, Piece
-from sapwood.events.base import Json, Number, is_array, is_object
+from sapwood.events.base import Number, is_array
 from sapwood.events.codec import encode_entry
-from sapwood.events.content import AssistantBlock, ToolCall, without_surrogates
+from sapwood.events.content import AssistantBlock, ToolCall, mended, without_surrogates
 from sapwood.events.deltas import (
     Delta,
     TextDelta,
@@ -179,7 +179,7 @@ def _read(value: object, type_: Any) -> Any:
         try:
             msgspec.json.encode(plain)
         except UnicodeEncodeError:
-            plain = _mended(plain)
+            plain = mended(plain)
         return msgspec.convert(plain, type_)
     except RecursionError as fault:
         raise ValueError(f"it is nested deeper than {DEEPEST} levels") from fault
@@ -200,27 +200,6 @@ def _writable(field: str, value: T) -> T:
     except Unencodable as fault:
         raise ValueError(fault.why) from fault
     return value
-
-
-def _mended(value: Json) -> Json:
-    """The value without halves of characters, however deep they are: it is changed in its place."""
-    holder: list[Json] = [value]
-    todo: list[Any] = [holder]
-    while todo:
-        one = todo.pop()
-        if is_object(one):
-            items = [(without_surrogates(key), item) for key, item in one.items()]
-            one.clear()
-            one.update(items)
-        for at, item in list(one.items() if is_object(one) else enumerate(one)):
-            if isinstance(item, str):
-                one[at] = without_surrogates(item)
-            elif is_object(item):
-                todo.append(item)
-            elif is_array(item):
-                one[at] = list(item)
-                todo.append(one[at])
-    return holder[0]
 
 
 def _name(value: object) -> str:

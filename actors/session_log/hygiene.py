@@ -21,8 +21,8 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from sapwood.actors.session_log.capping import MOST_BYTES, cap_all, ends_of
-from sapwood.events.base import Json, is_array, is_object
-from sapwood.events.content import TextContent, UserBlock, UserContent, without_surrogates
+from sapwood.events.base import is_array
+from sapwood.events.content import TextContent, UserBlock, UserContent, mended, without_surrogates
 from sapwood.events.entries import CustomMessageEntry, KnownEntry, MessageEntry
 from sapwood.events.messages import BashExecutionMessage, CustomMessage, ToolResultMessage, UserMessage
 
@@ -137,37 +137,7 @@ def _mended(value: Any) -> Any:
     if is_array(value) and all(isinstance(item, msgspec.Struct) for item in value):
         items = tuple(map(_mended_struct, value))
         return value if _same(value, items) else items
-    return _mended_json(value)
-
-
-def _mended_json(value: Json) -> Json:
-    """Without lone surrogates, in texts and keys; the same object if it has none. No recursion, and each container once."""
-    copies: dict[int, Any] = {}
-    todo: list[tuple[Json, Any]] = []
-    changed = False
-
-    def mended(item: Any) -> Any:
-        nonlocal changed
-        text = _mended_text(item) if isinstance(item, str) else item
-        changed = changed or text is not item
-        return text
-
-    def copied(item: Json) -> Json:
-        if not is_object(item) and not is_array(item):
-            return mended(item)
-        if id(item) not in copies:
-            copies[id(item)] = {} if is_object(item) else []
-            todo.append((item, copies[id(item)]))
-        return copies[id(item)]
-
-    copy = copied(value)
-    while todo:
-        holder, empty = todo.pop()
-        if is_object(holder):
-            empty.update({mended(key): copied(item) for key, item in holder.items()})
-        else:
-            empty.extend(map(copied, holder))
-    return copy if changed else value
+    return mended(value, _mended_text)
 
 
 def _mended_text(text: str) -> str:
@@ -176,5 +146,5 @@ def _mended_text(text: str) -> str:
     except UnicodeEncodeError:
         return without_surrogates(text)
     # bytes that were no text, as Python keeps them: a binary has millions, and to mend them one by one would take seconds
-    mended = data.decode("utf-8", "replace")
-    return text if mended == text else mended
+    replaced = data.decode("utf-8", "replace")
+    return text if replaced == text else replaced

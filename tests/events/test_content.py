@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
+from sapwood.events.base import Json
 from sapwood.events.content import (
     AssistantBlock,
     ContentBlock,
@@ -12,6 +13,7 @@ from sapwood.events.content import (
     TextContent,
     ThinkingContent,
     UserBlock,
+    mended,
     text_of,
     without_surrogates,
 )
@@ -57,7 +59,7 @@ def test_blocks_are_joined_with_nothing_between() -> None:
 
 
 @pytest.mark.parametrize(
-    ("broken", "mended"),
+    ("broken", "whole"),
     [
         ("a\ud800b", "a\ufffdb"),
         ("\ud83d\ude00", "😀"),
@@ -66,5 +68,37 @@ def test_blocks_are_joined_with_nothing_between() -> None:
         ("", ""),
     ],
 )
-def test_half_a_character_is_replaced_and_two_halves_that_meet_are_one(broken: str, mended: str) -> None:
-    assert without_surrogates(broken) == mended
+def test_half_a_character_is_replaced_and_two_halves_that_meet_are_one(broken: str, whole: str) -> None:
+    assert without_surrogates(broken) == whole
+
+
+def test_json_is_mended_in_its_texts_and_keys_and_what_was_handed_in_stays_as_it_was() -> None:
+    broken = {"a\ud800": ["\ude00", {"b": ("\ud83d\ude00", 1, None, True)}]}
+
+    assert mended(broken) == {"a\ufffd": ["\ufffd", {"b": ["😀", 1, None, True]}]}
+    assert list(broken) == ["a\ud800"]
+    assert mended("\ud800") == "\ufffd"
+    assert mended({"b": "x"}, str.upper) == {"B": "X"}
+
+
+def test_json_with_nothing_to_mend_comes_back_as_it_is() -> None:
+    for clean in ({"a": ["漢", 1.5, ()]}, [], 5, None, [float("nan")]):
+        assert mended(clean) is clean
+
+
+def test_json_is_mended_however_deep_it_is_and_what_is_in_it_twice_once() -> None:
+    deep: Json = "\ud800"
+    for _ in range(10_000):
+        deep = [deep]
+    wide: Json = ["\ud800"]
+    for _ in range(60):
+        wide = [wide, wide]  # 2**60 texts, for who copies each
+
+    found, doubled = mended(deep), mended(wide)
+
+    for _ in range(10_000):
+        (found,) = found
+    for _ in range(60):
+        assert doubled[0] is doubled[1]
+        doubled = doubled[0]
+    assert (found, doubled) == ("\ufffd", ["\ufffd"])
