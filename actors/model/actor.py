@@ -12,17 +12,14 @@ import trio
 from sapwood.actors.environment import Environment
 from sapwood.actors.kernel import Actor, Reply, Start
 from sapwood.actors.kernel.errors import alone
-from sapwood.actors.model.assembly import Draft, message, unfinished
+from sapwood.actors.model.assembly import STOPPED, Draft, answer_of, unfinished
 from sapwood.actors.model.providers.base import Piece, Provider, Request
 from sapwood.actors.outgoing import Repair, prepare
 from sapwood.events.content import without_surrogates
 from sapwood.events.errors import ProviderError
 from sapwood.events.messages import AssistantMessage
-from sapwood.events.models import Model
 from sapwood.events.requests import CallId, Generate, StopCall
 from sapwood.events.runtime import Diagnostic, Event, MessageStart, MessageUpdate
-
-STOPPED = "stopped before the answer was complete"
 
 
 @attrs.define
@@ -88,17 +85,8 @@ class ModelActor(Actor[Generate | StopCall]):
             del self._calls[asked.call_id]
         if call.draft.fault is not None:
             self._report(model.provider, call.draft.fault)
-        return self._answer(call, model, started, error)
-
-    def _answer(self, call: _Call, model: Model, started: int, error: str | None) -> AssistantMessage:
-        """The end that came is the authority, whatever broke behind it (M2); a call that was stopped is aborted, however it took it."""
-        if call.draft.finish is not None or call.draft.fault is not None:
-            return message(call.draft, model, started_ms=started)
-        if call.scope.cancel_called:
-            return unfinished(call.draft, model, started_ms=started, reason="aborted", error=STOPPED)
-        if error is not None:
-            return unfinished(call.draft, model, started_ms=started, reason="error", error=error)
-        return message(call.draft, model, started_ms=started)
+        stopped = call.scope.cancel_called
+        return answer_of(call.draft, model, started_ms=started, stopped=stopped, error=error)
 
     async def _stream(self, asked: Generate, call: _Call) -> None:
         provider = self._providers.get(asked.model.provider)

@@ -32,6 +32,7 @@ from sapwood.events.messages import NO_USAGE, AssistantMessage, StopReason
 from sapwood.events.models import Model
 
 CUT_OFF: Final = "the stream ended before the answer did"
+STOPPED: Final = "stopped before the answer was complete"
 
 
 class Draft:
@@ -97,21 +98,30 @@ def _text(parts: Sequence[str]) -> str:
     return without_surrogates("".join(parts))
 
 
-def message(draft: Draft, model: Model, *, started_ms: int) -> AssistantMessage:
-    """The answer that came to its end; a failed one if it did not."""
+def answer_of(draft: Draft, model: Model, *, started_ms: int, stopped: bool, error: str | None) -> AssistantMessage:
+    """What a call gave, whatever became of it. The first of these that happened says what the answer is:
+
+    1. its end came (M2), a bad one too: what breaks behind it, and who stops it then, changes nothing;
+    2. a piece came that cannot be kept;
+    3. it was `stopped`, and then it is aborted, however the provider took it;
+    4. it broke, with `error`;
+    5. the stream just ended.
+    """
     finish = draft.finish
-    if finish is None:
-        error = CUT_OFF if draft.fault is None else str(draft.fault)
-        return unfinished(draft, model, started_ms=started_ms, reason="error", error=error)
-    answer = unfinished(draft, model, started_ms=started_ms, reason=finish.stop_reason, error=finish.error_message)
-    return msgspec.structs.replace(
-        answer,
-        content=answer.content if finish.content is None else finish.content,
-        response_model=finish.response_model,
-        response_id=finish.response_id,
-        usage=finish.usage,
-        duration_ms=finish.duration_ms,
-    )
+    if finish is not None:
+        whole = unfinished(draft, model, started_ms=started_ms, reason=finish.stop_reason, error=finish.error_message)
+        return msgspec.structs.replace(
+            whole,
+            content=whole.content if finish.content is None else finish.content,
+            response_model=finish.response_model,
+            response_id=finish.response_id,
+            usage=finish.usage,
+            duration_ms=finish.duration_ms,
+        )
+    if draft.fault is None and stopped:
+        return unfinished(draft, model, started_ms=started_ms, reason="aborted", error=STOPPED)
+    why = str(draft.fault) if draft.fault is not None else CUT_OFF if error is None else error
+    return unfinished(draft, model, started_ms=started_ms, reason="error", error=why)
 
 
 def unfinished(

@@ -11,8 +11,8 @@ import trio.testing
 
 from sapwood.actors.environment import Environment
 from sapwood.actors.kernel import Ref, Ring, open_system
-from sapwood.actors.model.actor import STOPPED, ModelActor
-from sapwood.actors.model.assembly import CUT_OFF
+from sapwood.actors.model.actor import ModelActor
+from sapwood.actors.model.assembly import CUT_OFF, STOPPED
 from sapwood.actors.model.checks import BadPiece
 from sapwood.actors.model.providers.base import Finish, Piece, Provider, Request
 from sapwood.actors.model.providers.scripted import Scripted, ScriptedAnswer

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.actors.model.assembly import CUT_OFF, Draft, message, unfinished
+from sapwood.actors.model.assembly import CUT_OFF, STOPPED, Draft, answer_of, unfinished
 from sapwood.actors.model.providers.base import Finish, Piece
 from sapwood.events.content import TextContent, ThinkingContent, without_surrogates
 from sapwood.events.deltas import (
@@ -30,7 +30,7 @@ def assemble(*pieces: Piece) -> AssistantMessage:
     draft = Draft()
     for piece in pieces:
         draft.add(piece)
-    return message(draft, MODEL, started_ms=MS)
+    return answer_of(draft, MODEL, started_ms=MS, stopped=False, error=None)
 
 
 def test_pieces_add_up_in_the_order_of_their_blocks() -> None:
@@ -139,11 +139,41 @@ def test_what_cannot_be_kept_ends_the_answer_and_keeps_what_came() -> None:
     assert draft.add(TextDelta(content_index=0, delta="so")) == TextDelta(content_index=0, delta="so")
     assert draft.add("nothing") is None
 
-    answer = message(draft, MODEL, started_ms=MS)
+    answer = answer_of(draft, MODEL, started_ms=MS, stopped=False, error=None)
 
     assert (answer.content, answer.stop_reason) == ((text("so"),), "error")
     assert answer.error_message == str(draft.fault)
     assert "str" in str(draft.fault)
+
+
+GOOD, BAD, JUNK = Finish(stop_reason="stop"), Finish(stop_reason="pending"), "no piece"
+
+
+@pytest.mark.parametrize(
+    ("last", "stopped", "error", "reason", "why"),
+    [
+        # the end that came is the answer, whoever stopped it and whatever broke then
+        *[(GOOD, stopped, error, "stop", None) for stopped in (False, True) for error in (None, "it broke")],
+        *[(BAD, stopped, error, "error", "Finish") for stopped in (False, True) for error in (None, "it broke")],
+        *[(JUNK, stopped, error, "error", "str") for stopped in (False, True) for error in (None, "it broke")],
+        (None, True, "it broke", "aborted", STOPPED),
+        (None, True, None, "aborted", STOPPED),
+        (None, False, "it broke", "error", "it broke"),
+        (None, False, None, "error", CUT_OFF),
+    ],
+)
+def test_the_end_beats_a_bad_piece_that_a_stop_and_that_what_broke(
+    last: object, stopped: bool, error: str | None, reason: str, why: str | None
+) -> None:
+    draft = Draft()
+    draft.add(TextDelta(content_index=0, delta="so"))
+    if last is not None:
+        draft.add(last)
+
+    answer = answer_of(draft, MODEL, started_ms=MS, stopped=stopped, error=error)
+
+    assert (answer.content, answer.stop_reason) == ((text("so"),), reason)
+    assert answer.error_message is None if why is None else why in (answer.error_message or "")
 
 
 def test_a_bad_end_is_a_failed_answer_with_what_came_and_what_is_good_of_it() -> None:
@@ -152,7 +182,7 @@ def test_a_bad_end_is_a_failed_answer_with_what_came_and_what_is_good_of_it() ->
     draft.add(TextDelta(content_index=0, delta="so"))
     assert draft.add(Finish(stop_reason="pending", usage=usage(7), response_id="r1")) is None
 
-    answer = message(draft, MODEL, started_ms=MS)
+    answer = answer_of(draft, MODEL, started_ms=MS, stopped=False, error=None)
 
     assert (answer.content, answer.stop_reason, answer.usage.total_tokens) == ((text("so"),), "error", 7)
     assert answer.response_id == "r1"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.actors.model.assembly import Draft, message
+from sapwood.actors.model.assembly import Draft, answer_of
 from sapwood.actors.model.checks import ENDS, LAST_INDEX, BadPiece, checked, sound, told
 from sapwood.actors.model.providers.base import Finish, Piece
 from sapwood.events.codec import decode_entry, encode_entry, encode_event
@@ -344,7 +344,7 @@ def test_whatever_a_provider_says_its_answer_and_all_that_is_told_can_be_written
         if heard is None:
             break
         assert encode_event(MessageUpdate(call_id="c1", assistant_message_event=heard))
-    answer = message(draft, MODEL, started_ms=MS)
+    answer = answer_of(draft, MODEL, started_ms=MS, stopped=False, error=None)
 
     entry = message_entry("e1", answer)
     assert decode_entry(encode_entry(entry)) == entry
