@@ -14,6 +14,7 @@ from sapwood.actors.kernel import Actor, Reply, Start
 from sapwood.actors.kernel.errors import alone
 from sapwood.actors.model.assembly import STOPPED, Draft, answer_of, unfinished
 from sapwood.actors.model.providers.base import Piece, Provider, Request
+from sapwood.actors.model.stops import Stops
 from sapwood.actors.outgoing import Repair, prepare
 from sapwood.events.content import without_surrogates
 from sapwood.events.errors import ProviderError
@@ -44,8 +45,7 @@ class ModelActor(Actor[Generate | StopCall]):
         self._publish = publish
         self._report = report
         self._calls: dict[CallId, _Call] = {}
-        self._stopped: set[CallId] = set()
-        """Calls that were stopped before they were asked for."""
+        self._stops = Stops()
         self._told: set[Repair] = set()
         """Repairs that were told: each is made at every request, and told once."""
 
@@ -56,7 +56,7 @@ class ModelActor(Actor[Generate | StopCall]):
             case StopCall(call_id=call_id):
                 call = self._calls.get(call_id)
                 if call is None:
-                    self._stopped.add(call_id)
+                    self._stops.stop(call_id)
                 else:
                     call.scope.cancel(reason=STOPPED)
                 return Reply(call is not None)
@@ -66,8 +66,7 @@ class ModelActor(Actor[Generate | StopCall]):
     async def _attempt(self, asked: Generate) -> AssistantMessage:
         started, model = self._environment.now_ms(), asked.model
         call = self._calls[asked.call_id] = _Call(trio.CancelScope(), Draft())
-        if asked.call_id in self._stopped:
-            self._stopped.remove(asked.call_id)
+        if self._stops.begins(asked.call_id):
             call.scope.cancel(reason=STOPPED)
         opening = unfinished(Draft(), model, started_ms=started, reason="pending", error=None)
         self._publish(MessageStart(message=opening))
@@ -83,6 +82,7 @@ class ModelActor(Actor[Generate | StopCall]):
                 self._report(model.provider, fault)
         finally:
             del self._calls[asked.call_id]
+            self._stops.ended(asked.call_id)
         if call.draft.fault is not None:
             self._report(model.provider, call.draft.fault)
         stopped = call.scope.cancel_called

@@ -203,6 +203,19 @@ async def test_a_call_can_be_stopped_before_it_is_made() -> None:
     assert (following.stop_reason, len(provider.requests)) == ("stop", 1)
 
 
+async def test_a_stop_for_a_call_that_has_ended_is_for_nobody() -> None:
+    provider = Scripted({"turn": [ScriptedAnswer(text="first"), ScriptedAnswer(text="second")]})
+    actor = ModelActor({provider.id: provider}, Environment.scripted(), lambda _: 0, lambda _, __: None)
+    async with open_system("test", ring=Ring(64)) as system:
+        model = system.spawn("model", lambda: actor)
+        await model.ask(ask())
+        assert await model.ask(StopCall(call_id="c1")) is False
+        again = await model.ask(ask())
+
+    assert (text_of(again.content), again.stop_reason) == ("second", "stop")
+    assert len(actor._stops) == 0
+
+
 async def test_what_goes_out_is_paired_and_each_repair_is_told() -> None:
     provider = Scripted({"turn": [ScriptedAnswer(text="ok")]})
     async with model_actor(provider) as (model, told):
