@@ -30,7 +30,7 @@ def command(files: tuple[str, ...], *, as_json: bool) -> int:
     # commands load what they need when they run: in here
     from sapwood.cli.damages import damage_json, damage_line, is_damaged  # noqa: PLC0415
     from sapwood.cli.printing import Printer  # noqa: PLC0415
-    from sapwood.scenario.wording import Piece, counted, line, named  # noqa: PLC0415
+    from sapwood.words.wording import Piece, counted, line, named  # noqa: PLC0415
 
     printer, reports, code = Printer(), list[object](), 0
     for file in files:

@@ -15,8 +15,8 @@ from sapwood.events.base import Json
 from sapwood.events.context import Absent, Context, ContextItem, Measured, Unsent
 from sapwood.events.models import Model
 from sapwood.reading import Reading
-from sapwood.scenario.describing import message_in_words
-from sapwood.scenario.wording import Line, Piece, counted, cut, line, visible
+from sapwood.words.describing import message_in_words
+from sapwood.words.wording import Line, Piece, counted, cut, line, visible
 
 REASONS: Final[dict[Unsent, str]] = {
     "aborted": "aborted",

@@ -10,7 +10,7 @@ import msgspec
 from sapwood.events.base import Json
 from sapwood.events.damage import Damage, DamageKind, Severity
 from sapwood.reading import Reading
-from sapwood.scenario.wording import Line, Piece, Style, counted, cut, line
+from sapwood.words.wording import Line, Piece, Style, counted, cut, line
 
 SAID: Final[Mapping[DamageKind, str]] = {
     "torn_tail": "the last line was not finished",

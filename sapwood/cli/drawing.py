@@ -18,9 +18,9 @@ from sapwood.events.base import Json
 from sapwood.events.entries import MessageEntry
 from sapwood.events.ids import EntryId
 from sapwood.reading import Reading
-from sapwood.scenario.describing import entry_in_words, kind_in_words
-from sapwood.scenario.wording import Line, Piece, counted, cut, line, named
 from sapwood.store.tree import Tree
+from sapwood.words.describing import entry_in_words, kind_in_words
+from sapwood.words.wording import Line, Piece, counted, cut, line, named
 
 DEEPEST: Final = 30
 """Branches within branches that are still set in further: beyond it a line would be all indentation."""

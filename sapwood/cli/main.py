@@ -85,7 +85,7 @@ def _run() -> int:
     try:
         code = sapwood.main(prog_name="sapwood", standalone_mode=False)
     except click.ClickException as error:
-        from sapwood.scenario.wording import visible  # noqa: PLC0415 - as above
+        from sapwood.words.wording import visible  # noqa: PLC0415 - as above
 
         said = StringIO()
         error.show(said)

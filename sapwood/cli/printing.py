@@ -15,7 +15,7 @@ from typing import Final
 
 from sapwood.cli.trouble import Trouble
 from sapwood.events.base import Json
-from sapwood.scenario.wording import Line, Style, plain
+from sapwood.words.wording import Line, Style, plain
 
 _STYLES: Final[dict[Style, str]] = {
     "": "",

@@ -42,7 +42,7 @@ def command(ctx: click.Context, paths: tuple[str, ...], *, as_json: bool) -> Non
     from sapwood.cli.printing import Printer  # noqa: PLC0415
     from sapwood.scenario import ScenarioError  # noqa: PLC0415
     from sapwood.scenario.timeline import timeline, to_json  # noqa: PLC0415
-    from sapwood.scenario.wording import line  # noqa: PLC0415
+    from sapwood.words.wording import line  # noqa: PLC0415
 
     printer, code = Printer(), 0
     played: list[Played] = []

@@ -15,8 +15,8 @@ import click
 
 from sapwood.events.errors import CannotOpen, NotASession, StoreError
 from sapwood.reading import ReadSession, read
-from sapwood.scenario.paths import NOT_THERE, missing
-from sapwood.scenario.wording import named, one_line
+from sapwood.words.paths import NOT_THERE, missing
+from sapwood.words.wording import named, one_line
 
 DIFFERENT: Final = 1
 CANNOT: Final = 2

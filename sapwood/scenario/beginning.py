@@ -10,14 +10,14 @@ from sapwood.actors.environment import Environment
 from sapwood.events.codec import encode_entry, encode_header
 from sapwood.events.entries import Header
 from sapwood.events.errors import SapwoodError
+from sapwood.sessions import new_header
 from sapwood.reading import read
 from sapwood.scenario.errors import ScenarioError
 from sapwood.scenario.language import FromEntries, FromFile, Scenario
 from sapwood.scenario.loading import session_path
-from sapwood.scenario.wording import one_line
-from sapwood.sessions import new_header
 from sapwood.store.memory import MemoryStore
 from sapwood.store.port import Store
+from sapwood.words.wording import one_line
 
 CWD: Final = "/scenario"
 """The folder that a new session believes to be in: not the machine's, so that its bytes are the same everywhere."""

@@ -17,10 +17,10 @@ from sapwood.events.base import Json, is_array, is_object
 from sapwood.events.codec import encode_entry, encode_event
 from sapwood.events.context import ContextItem
 from sapwood.events.runtime import MessageUpdate
-from sapwood.scenario.describing import text_of_message
 from sapwood.scenario.language import Expect, Pattern, Place, Prompt, Scenario, Step
 from sapwood.scenario.matching import MISSING, Difference, Mismatch, compare
 from sapwood.scenario.played import Finding, Moment, PlayedStep, Seen
+from sapwood.words.describing import text_of_message
 
 ELIDED: Final = "message_update"
 

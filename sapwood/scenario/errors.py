@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 from sapwood.events.errors import SapwoodError
 from sapwood.scenario.language import Place
-from sapwood.scenario.wording import LONGEST_VALUE, named, quoted
+from sapwood.words.wording import LONGEST_VALUE, named, quoted
 
 
 class ScenarioError(SapwoodError):

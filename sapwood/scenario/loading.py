@@ -12,11 +12,11 @@ from typing import Final
 
 from sapwood.scenario.errors import Misfit, ScenarioError
 from sapwood.scenario.language import FromFile, Scenario
-from sapwood.scenario.paths import missing
 from sapwood.scenario.structuring import fit
 from sapwood.scenario.text import BadText, parse
-from sapwood.scenario.wording import one_line, quoted
 from sapwood.store.disk import RealDisk
+from sapwood.words.paths import missing
+from sapwood.words.wording import one_line, quoted
 
 SUFFIXES: Final = (".yaml", ".yml")
 MOST_BYTES: Final = 16 * 2**20

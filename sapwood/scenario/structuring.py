@@ -40,7 +40,7 @@ from sapwood.scenario.language import (
 from sapwood.scenario.matching import GAP
 from sapwood.scenario.patterns import Item, check_keys
 from sapwood.scenario.wire import ENTRY_KINDS, EVENT_NAMES, tags, to_entries, to_event, to_model, to_usage
-from sapwood.scenario.wording import one_line, quoted
+from sapwood.words.wording import one_line, quoted
 
 STEPS: Final[Mapping[str, type]] = {"prompt": Prompt, "events": Feed, "pass": Pass}
 """The key by which a step is told."""

@@ -18,7 +18,7 @@ import yaml
 
 from sapwood.events.base import Json
 from sapwood.scenario.language import Place
-from sapwood.scenario.wording import one_line, quoted
+from sapwood.words.wording import one_line, quoted
 
 DEEPEST: Final = 60
 """Levels of nesting: a person writes ten, and Python's own limit is far enough away."""

@@ -23,7 +23,7 @@ from sapwood.events.runtime import Event
 from sapwood.events.times import iso
 from sapwood.scenario.errors import Misfit, hint, unknown
 from sapwood.scenario.language import DEFAULT_MODEL, Place
-from sapwood.scenario.wording import one_line, quoted
+from sapwood.words.wording import one_line, quoted
 
 
 def tags(union: Any) -> frozenset[str]:

@@ -11,7 +11,7 @@ from sapwood.cli.context import ABSENT, REASONS, show, to_json
 from sapwood.events.context import Absent, Unsent
 from sapwood.events.entries import Compaction, ContextEdit, Entry, Replacement, ThinkingLevelChange
 from sapwood.events.ids import EntryId
-from sapwood.scenario.wording import plain
+from sapwood.words.wording import plain
 from tests.build import TIME, assistant, message_entry, usage, user
 from tests.sapwood.cli.sessions import session_file
 

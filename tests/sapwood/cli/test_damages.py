@@ -10,7 +10,7 @@ import pytest
 from sapwood import read
 from sapwood.cli.damages import SAID, damage_in_short, damage_json, damage_line, is_damaged
 from sapwood.events.damage import Damage, DamageKind
-from sapwood.scenario.wording import plain
+from sapwood.words.wording import plain
 from tests.build import message_entry, user
 from tests.sapwood.cli.sessions import session_file
 

@@ -13,8 +13,8 @@ from sapwood import read
 from sapwood.cli.drawing import DEEPEST, draw, placed, short_ids, to_json
 from sapwood.events.entries import BranchSummary, Entry, Label, SessionInfo
 from sapwood.events.ids import EntryId
-from sapwood.scenario.wording import plain
 from sapwood.store.tree import Tree
+from sapwood.words.wording import plain
 from tests.build import TIME, message_entry, user
 from tests.sapwood.cli.sessions import session_file
 from tests.store.trees import grow

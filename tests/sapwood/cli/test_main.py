@@ -81,6 +81,20 @@ print([name for name in ("trio", "rich", "yaml", "cattrs", "httpx", "tiktoken") 
 
 
 @pytest.mark.slow
+def test_looking_into_a_session_loads_nothing_that_only_scenarios_need() -> None:
+    probe = f"""
+import sys
+from click.testing import CliRunner
+from sapwood.cli.main import sapwood
+for command in ("tree", "show", "check"):
+    assert CliRunner().invoke(sapwood, [command, {str(PI)!r}]).exit_code == 0, command
+print([name for name in ("trio", "yaml", "cattrs", "sapwood.scenario") if name in sys.modules])
+"""
+
+    assert subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+@pytest.mark.slow
 def test_the_front_door_does_not_open_the_command_line() -> None:
     probe = "import sapwood, sys; print([name for name in ('click', 'rich', 'yaml') if name in sys.modules])"
 

@@ -12,7 +12,7 @@ import pytest
 
 from sapwood.cli.printing import Printer, write_nowhere
 from sapwood.cli.trouble import Trouble
-from sapwood.scenario.wording import Piece, line
+from sapwood.words.wording import Piece, line
 
 
 class GoneOutput(io.StringIO):

@@ -12,7 +12,7 @@ import pytest
 from sapwood.events.messages import StoredMessage
 from sapwood.scenario import play
 from sapwood.scenario.timeline import SHOWN_FIELDS, SHOWN_FINDINGS, timeline, to_json
-from sapwood.scenario.wording import plain
+from sapwood.words.wording import plain
 from tests.sapwood.scenario.stories import TALK, written
 
 

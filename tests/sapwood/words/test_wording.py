@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.scenario.wording import (
+from sapwood.words.wording import (
     LONGEST_LINE,
     LONGEST_VALUE,
     MARK,

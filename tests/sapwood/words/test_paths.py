@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.scenario.paths import missing
+from sapwood.words.paths import missing
 
 
 def test_a_file_and_a_link_to_one_are_there(tmp_path: Path) -> None:

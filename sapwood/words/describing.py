@@ -47,7 +47,7 @@ from sapwood.events.runtime import (
     MessageUpdate,
     TurnEnd,
 )
-from sapwood.scenario.wording import cut
+from sapwood.words.wording import cut
 
 BRANCH_SUMMARY = "[branch summary]:"
 """What a branch summary begins with (V1)."""

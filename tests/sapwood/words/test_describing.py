@@ -47,7 +47,7 @@ from sapwood.events.runtime import (
     QueueUpdate,
     TurnEnd,
 )
-from sapwood.scenario.describing import (
+from sapwood.words.describing import (
     entry_in_words,
     event_in_words,
     kind_in_words,

@@ -6,7 +6,7 @@ import os
 import stat
 from typing import Final
 
-from sapwood.scenario.wording import one_line
+from sapwood.words.wording import one_line
 
 NOT_THERE: Final = "no such file"
 
