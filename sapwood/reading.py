@@ -16,7 +16,7 @@ from sapwood.events.damage import Damage
 from sapwood.events.entries import Entry, Header
 from sapwood.events.ids import EntryId
 from sapwood.events.models import Model
-from sapwood.sessions import open_store
+from sapwood.opening import open_store
 from sapwood.store.port import Store
 from sapwood.store.tree import Tree
 from sapwood.taking import take_model, take_path

@@ -43,8 +43,8 @@ from sapwood.events.runtime import (
     name_of,
 )
 from sapwood.log import Log
+from sapwood.opening import open_store
 from sapwood.session import Session, Wiring
-from sapwood.sessions import open_store
 from sapwood.store.port import Durability, Store
 from sapwood.taking import (
     take_durability,

@@ -10,7 +10,7 @@ from sapwood.actors.environment import Environment
 from sapwood.events.codec import encode_entry, encode_header
 from sapwood.events.entries import Header
 from sapwood.events.errors import SapwoodError
-from sapwood.sessions import new_header
+from sapwood.opening import new_header
 from sapwood.reading import read
 from sapwood.scenario.errors import ScenarioError
 from sapwood.scenario.language import FromEntries, FromFile, Scenario

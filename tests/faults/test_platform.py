@@ -22,7 +22,7 @@ import trio.testing
 from sapwood import CannotOpen, Runtime, Scripted, read
 from sapwood.actors.environment import Environment
 from sapwood.events.errors import ReadOnly, SessionInUse, StoreConflict
-from sapwood.sessions import open_store
+from sapwood.opening import open_store
 from tests.build import MODEL
 from tests.faults.logs import LOOKING, assert_whole, cli, lines_of, nth_message, put, said, wired
 from tests.store.faults import FaultyDisk

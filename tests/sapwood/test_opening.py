@@ -8,7 +8,7 @@ import pytest
 
 from sapwood.actors.environment import Environment
 from sapwood.events.errors import CannotOpen, InvalidSessionId
-from sapwood.sessions import new_header, open_store
+from sapwood.opening import new_header, open_store
 from sapwood.store.jsonl import JsonlStore
 from sapwood.store.memory import MemoryStore
 from tests.build import HEADER
