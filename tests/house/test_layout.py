@@ -32,6 +32,11 @@ def test_the_house_keeps_the_rule(rule: Rule) -> None:
     assert list(rule(layout.ROOT)) == []
 
 
+def test_the_modules_that_are_pure_or_not_by_name_are_there() -> None:
+    """Two used to be named that there never were."""
+    assert [name for name in sorted(layout.SHELLS | layout.PURE) if not (layout.ROOT / name).exists()] == []
+
+
 def test_what_begins_something_is_there_and_is_imported_by_no_other_source(monkeypatch: pytest.MonkeyPatch) -> None:
     listed = dict(layout.BEGINNINGS)
     monkeypatch.setattr(layout, "BEGINNINGS", {})
