@@ -1,7 +1,7 @@
 """M: what tools, commands and extensions say. Whatever it is, it is made fit once, at the door, and the model is sent what the log holds.
 
-Tools do not run yet: a result is appended here as a tool's run will append it. What is signed (M06 to M08) and what follows a failed turn
-(M10) come with the wires.
+Tools do not run yet: a result is appended here as a tool's run will append it. What is signed (M06, M07, M08) and what follows a failed
+turn (M10) come with the wires.
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ LONG: Final = {
     "a binary, with escapes": lambda: (bytes(range(256)) * 20_000).decode("utf-8", "surrogateescape"),
 }
 LONGEST_BLOCK: Final = 0.1
-"""Seconds of work in which the loop does nothing else. Of its own work: the machine is shared."""
+"""Seconds of work in which the loop does nothing else. Of its own work: others may be at work beside it."""
 TRIES: Final = 3
 """One of so many is within the limit if the code is."""
 

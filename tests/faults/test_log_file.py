@@ -1,6 +1,6 @@
 """D: what a log's file may hold: damage, odd payloads, foreign files, graphs that are none. What happens to it meanwhile is beside this.
 
-A test's name begins with the fault's, as the list of faults has it. What the list asks of features that do not exist yet comes with them:
+A test's name begins with the fault's, as README.md lists them. What is to be looked for in features that do not exist yet comes with them:
 
 - forks (D14), compactions and the meter after a misplaced marker (D17);
 - the catalogue: keys of folders (N03), and the listings of D09, D13 and N04;
@@ -323,7 +323,7 @@ async def test_d08_a_file_that_is_no_session_is_refused_and_stays_as_it_is(conte
 
 
 async def test_d08_an_empty_file_is_a_new_session_that_is_written_with_its_first_entry(tmp_path: Path) -> None:
-    """D08: as SPEC S7 says."""
+    """D08: there is nothing in it that could be spoilt."""
     path = tmp_path / "s.jsonl"
     path.write_bytes(b"")
     watched = Watched(path)

@@ -1,4 +1,4 @@
-"""Long texts keep their ends, no character is cut, and what is left out is told truthfully (S12; M02, M04 of the field's faults)."""
+"""Long texts keep their ends, no character is cut, and what is left out is told truthfully (S12; M02, M04 in tests/faults)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is let into the log can be written, read and sent (S12; M02, M03, M04, M09 of the field's faults)."""
+"""What is let into the log can be written, read and sent (S12; M02, M03, M04, M09 in tests/faults)."""
 
 from __future__ import annotations
 
