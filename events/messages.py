@@ -41,7 +41,7 @@ class Usage(Wire, frozen=True, kw_only=True):
     total_tokens: int | None = None
     """Files of 2025 lack it."""
     cost: Cost | None = None
-    """None when no price is known: never zero for that (M8)."""
+    """None where a provider reports no price; an answer is written with `UNKNOWN_COST` then: zeros, marked as unknown (M8)."""
 
     # The four counts have no defaults: a default is left out of a line, where Pi needs it, or filled into another writer's that lacks it.
     @classmethod
