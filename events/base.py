@@ -1,4 +1,4 @@
-"""The two bases of everything that goes to disk or over a wire.
+"""The base of everything that goes to disk or over a wire.
 
 Frozen; camelCase on the wire; a default is left out; a field that the type does not know is an error here, which the codec
 turns into a field that is kept (S2).
