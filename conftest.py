@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 QUIET = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
-"""Two cores that are shared, and trio's fixtures, which are made anew for each test and not for each example."""
+"""An example may be slow where much else is at work, and trio's fixtures are made anew for each test and not for each example."""
 
 settings.register_profile("default", deadline=None, derandomize=True, print_blob=True, suppress_health_check=QUIET)
 settings.register_profile(

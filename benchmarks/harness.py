@@ -17,7 +17,7 @@ from typing import Final
 import attrs
 
 ROUNDS: Final = 7
-"""The best of seven: on two shared cores a single round is off by a third."""
+"""The best of seven: a single round is off by a third where others are at work."""
 
 MOST: Final = 8
 """How often seven rounds are measured before a bound counts as broken."""

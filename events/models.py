@@ -17,7 +17,7 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 Dollars = Annotated[int, msgspec.Meta(ge=0)] | Annotated[float, msgspec.Meta(ge=0)]
 
 DEFAULT_WINDOW: Final = 128_000
-"""Tokens that a model of unknown window is taken to have: the seeds' number (C1, N3)."""
+"""Tokens that a model of unknown window is taken to have (C1); what a summary may be made from goes by it as well (N3)."""
 
 
 class Declared(Wire, frozen=True, kw_only=True):

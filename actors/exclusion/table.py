@@ -2,7 +2,7 @@
 
 1. There is one holder, or none.
 2. A refusal changes nothing.
-3. Policy is the table; the code below only reads it. It is the table of the design page, cell for cell.
+3. Policy is the table; the code below only reads it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import attrs
 from sapwood.events.requests import Holder, Newcomer
 
 BUSY: Final = "Wait for the current compaction or tree navigation to finish before navigating the session tree."
-"""The same words in both directions: seed 001, 15.5."""
+"""The same words in both directions: whichever comes second waits for the same thing."""
 RESPONDING: Final = "Wait for the current response to finish before navigating the session tree."
 """Pi's words."""
 COMPACTING: Final = "Cannot submit a prompt while compaction is in progress. Wait for compaction to finish and retry."
