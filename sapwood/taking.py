@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from sapwood.actors.kernel import Tap  # who only reads sessions does not pay for trio
     from sapwood.actors.model.providers.base import Provider
 
-STORE: Final = (
-    *("append", "close", "commit", "damage", "discard", "header", "line"),
-    *("read_only", "refresh", "restore", "stage", "sync", "tree", "where"),
-)
-"""What a store of the host's own must have: the members of `Store`."""
+STORE: Final = tuple(name for name in vars(Store) if not name.startswith("_"))
+"""What a store of the host's own must have: the members of the port.
+
+`isinstance` with a `runtime_checkable` port would refuse, from Python 3.12 on, a store that hands on to another one by `__getattr__`.
+"""
 
 
 def take_path(path: object, what: str = "a session's file") -> str:
