@@ -51,6 +51,10 @@ def test_numbers_count_as_javascript_writes_them() -> None:
     assert heuristic(assistant(call("x", a=1e21))) == -(-(4 + len('{"a":1e+21}')) // 4)
 
 
+def test_characters_of_arguments_count_as_themselves_and_not_as_escapes() -> None:
+    assert heuristic(assistant(call("x", a="漢字漢字"))) == -(-(4 + len('{"a":"漢字漢字"}')) // 4)
+
+
 def test_a_text_is_as_long_as_javascript_says() -> None:
     assert [units(words) for words in ("abc", "é", "漢字", "😀", "\ud800")] == [3, 1, 2, 2, 1]
 
