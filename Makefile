@@ -1,8 +1,17 @@
-.PHONY: check test fix bench
+.PHONY: check lint mypy pyright layout test fix bench
 
-check:          ## format, lint, two type checkers, the house's own rules
+check: lint mypy pyright layout         ## `make -j 2 check` does two at a time
+
+lint:           ## format and lint
 	uv run ruff format --check . && uv run ruff check .
-	uv run mypy && uv run pyright
+
+mypy:           ## one type checker
+	uv run mypy
+
+pyright:        ## and the other: they find different faults
+	uv run pyright
+
+layout:         ## the house's own rules
 	uv run pytest -q tests/house/test_layout.py tests/house/test_imports.py
 
 test:           ## everything but the full counts; under three minutes

@@ -30,7 +30,7 @@ settings.register_profile(
         "default"
     ),  # the active one by now, whatever else is said: hypothesis looks up its name
     derandomize=False,
-    max_examples=400,
+    max_examples=200,
 )
 
 

@@ -4,7 +4,7 @@
 
 1. It runs in a copy of the tree, writes each faulty source there, and puts the right one back.
 2. Nothing of ours is imported before the fork, so that each fork sees the source as it stands.
-3. A verdict is pytest's exit code, or -1 for a test that did not end.
+3. A verdict is pytest's exit code, or -1 for a test that did not end: by its own CPU time, or by the clock if it only waits.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import contextlib
 import importlib
 import json
 import os
+import resource
 import signal
 import sys
 import time
@@ -32,7 +33,9 @@ OPTIONS: Final = [
     "--hypothesis-profile=quick",
 ]
 LONGEST: Final = 90.0
-"""Seconds a test file: many times what the slowest takes, since the machine may be busy. An endless loop is found out, late."""
+"""Seconds a test file: many times what the slowest takes, since the machine may be busy."""
+MOST_CPU: Final = 15
+"""Seconds of CPU: an endless loop is found out as soon, however busy the machine is."""
 HUNG: Final = -1
 
 
@@ -58,6 +61,7 @@ def in_a_fork(test: str) -> int:
         code = 3
         try:
             os.setsid()  # so that whatever a test started ends with it
+            resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU, MOST_CPU + 1))
             nowhere = os.open(os.devnull, os.O_RDWR)
             for stream in (0, 1, 2):
                 os.dup2(nowhere, stream)
@@ -73,7 +77,8 @@ def waited(child: int, until: float) -> int:
     while True:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
-            return os.waitstatus_to_exitcode(status)
+            code = os.waitstatus_to_exitcode(status)
+            return HUNG if code in {-signal.SIGXCPU, -signal.SIGKILL} else code
         if time.monotonic() > until:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(child, signal.SIGKILL)

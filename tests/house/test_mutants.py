@@ -128,6 +128,24 @@ def test_a_test_file_that_does_not_end_is_ended() -> None:
     endless.wait()
 
 
+def test_a_test_file_that_goes_round_for_ever_is_ended_by_its_own_time(tmp_path: Path) -> None:
+    for name in ("pyproject.toml", "conftest.py"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    (tmp_path / "test_endless.py").write_text("def test_it() -> None:\n    while True: pass\n", encoding="utf-8")
+    trying = "from tests.house import judging; judging.MOST_CPU = 2; print(judging.in_a_fork('test_endless.py'))"
+
+    done = subprocess.run(
+        [sys.executable, "-c", trying],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert int(done.stdout) == HUNG
+
+
 def test_every_line_that_is_left_alone_is_still_there() -> None:
     for name, line in EQUIVALENT:
         assert line in [text.strip() for text in (ROOT / name).read_text(encoding="utf-8").splitlines()], name

@@ -19,6 +19,7 @@ GARBAGE: Final = (
     *(b"\0", b"\0" * 9, b"\xff", b"\r", b"\n", b" ", b"\t", b"\\", b'"', b"}{", b"{", b"}", b"[", b"]", b",", b":", b"null"),
     *(b'{"type":', b'{"id":"a","parentId":null,', b'"parentId":"a"', b'{"type":"toolCall","id":"c1"}', b"\xe2\x80\xa8", b"\xef\xbb\xbf"),
 )  # fmt: skip
+_LF: Final = re.compile(b"\n")
 _LINE_END: Final = re.compile(rb"\r?\n|\r?\Z")
 _HEADER: Final = re.compile(rb"(?:\r?\n)?([^\n]+?)(?:\r?\n|\r)?")
 """With the line ends round it."""
@@ -70,7 +71,7 @@ def _is_line_end(data: bytes, start: int, end: int) -> bool:
 
 def _assert_places(data: bytes, held: Scanned) -> None:
     """Damage is told in file order, by the right line; and what is inside of an entry, is inside of one."""
-    breaks = [at for at, byte in enumerate(data) if byte == ord("\n")] if held.damage else []
+    breaks = [found.start() for found in _LF.finditer(data)] if held.damage else []
     assert [one.offset for one in held.damage] == sorted(one.offset for one in held.damage)
     for one in held.damage:
         assert one.line == 1 + bisect.bisect_left(breaks, one.offset)
