@@ -66,6 +66,8 @@ class Tree(Container[str]):
         """Whether there are children without bridges that may be due one."""
         self._forward = False
         """Whether any parent stands later in the log than its child."""
+        self.rehung = 0
+        """How often entries that were in the log already got another parent: as long as it stays, so do all paths."""
         self._top: array[int] = array("i")
         """Towards the top of each entry's tree, paths halved as they are walked; as long as it was last needed."""
         self._first: array[int] = array("i")
@@ -215,7 +217,7 @@ class Tree(Container[str]):
                 self._unbridge()
                 self._adopt(place, awaited.pop(entry_id))
             place += 1
-        if self._stale or not self._sought.isdisjoint(self._ids[first:]):
+        if self._stale or (self._sought and not self._sought.isdisjoint(self._ids[first:])):
             self._bridge_anew()
         return refused
 
@@ -274,6 +276,7 @@ class Tree(Container[str]):
         self._parent[child] = parent
         self._top[child] = top
         self._forward |= parent > child
+        self.rehung += 1
         del self._tops[child]
         self._forget_children()
 
@@ -291,6 +294,7 @@ class Tree(Container[str]):
             elif parent == _ROOT:
                 self._parent[place] = _ROOT
                 self._bridged.append(place)
+                self.rehung += 1
             elif (top := self._top_of(parent)) != place:
                 self._hang(place, parent, top)
                 self._bridged.append(place)
@@ -302,6 +306,7 @@ class Tree(Container[str]):
                 self._parent[place] = _DETACHED
             self._tops = dict.fromkeys(sorted({*self._tops, *self._bridged}))
             self._bridged.clear()
+            self.rehung += 1
             self._top = array("i")
             self._forget_children()
             self._stale = True

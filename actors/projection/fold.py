@@ -65,6 +65,8 @@ class Fold:
         self._leaf: int | None = None
         self._length = 0
         """Of the path to the leaf. An entry's place is counted on it: the order of the file may be another one."""
+        self._rehung = 0
+        """How often the tree had re-hung old entries when the path was folded."""
         self._selected: list[_Selected] = []
         self._at: dict[EntryId, _Selected] = {}
         self._edits: list[tuple[int, int]] = []
@@ -77,11 +79,8 @@ class Fold:
         """Take in what was committed since the last pull."""
         tree = self._view.tree
         leaf = tree.leaf
-        if leaf == self._leaf:
-            self._seen = len(self._view)
-            return
         fresh = range(self._seen, len(self._view))
-        if self._continues(tree, fresh):
+        if tree.rehung == self._rehung and self._continues(tree, fresh):
             for index in fresh:
                 self._extend(index)
                 self._leaf, self._seen = index, index + 1  # a disk that fails in between leaves what is folded whole
@@ -93,6 +92,7 @@ class Fold:
         """Fold the path to `leaf` from nothing."""
         self._forget()
         try:
+            self._rehung = self._view.tree.rehung
             path = self._view.tree.path(leaf)
             self._model, self._thinking = self._last_model(path), self._last_thinking(path)
             for place in self._choose(path):

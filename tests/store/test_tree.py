@@ -453,3 +453,28 @@ def test_a_chain_is_what_extending_by_its_entries_gives(before: int) -> None:
     ]
     assert (one.children(None), one.leaf, one.of_kind("x")) == (other.children(None), other.leaf, other.of_kind("x"))
     assert one.index("c2") == before + 2
+
+
+@given(SAID, st.lists(st.tuples(NAMES, st.none() | NAMES | st.just("nowhere")), max_size=4))
+def test_paths_stay_as_long_as_nothing_is_told_to_be_rehung(said: list[Said], lost: list[Lost]) -> None:
+    tree = Tree()
+    known: list[list[int]] = []
+    waiting = [*lost]
+    for kind, entry_id, parent in said:
+        rehung = tree.rehung
+        grow(tree, kind, EntryId(entry_id), parent)
+        if waiting:
+            tree.bridge([waiting.pop()])
+        if rehung == tree.rehung:
+            assert known == [tree.path(place) for place in range(len(known))]
+        known = [tree.path(place) for place in range(len(tree))]
+
+
+def test_an_entry_that_is_adopted_or_bridged_later_is_told_to_be_rehung() -> None:
+    tree = grown([("m", "r", None), ("m", "x", "lost")])
+    assert (tree.path(1), tree.rehung) == ([1], 0)
+    tree.bridge([("lost", "r")])
+    bridged = tree.rehung
+    assert (tree.path(1), bridged > 0) == ([0, 1], True)
+    grow(tree, "m", EntryId("lost"), "r")
+    assert (tree.path(1), tree.rehung > bridged) == ([0, 2, 1], True)

@@ -55,9 +55,9 @@ class Log:
         if pull:
             self.fold.pull()
 
-    def say(self, name: str, parent: str | None, **more: int) -> None:
+    def say(self, name: str, parent: str | None, *, pull: bool = True, **more: int) -> None:
         message = assistant(name, usage=usage(more["tokens"])) if more else user(name)
-        self.add(message_entry(name, message, parent))
+        self.add(message_entry(name, message, parent), pull=pull)
 
     @property
     def seen(self) -> list[str]:
@@ -375,3 +375,27 @@ def test_the_selection_depends_on_the_path_alone(steps: list[tuple[int, int, int
         alone.add(log.view.entry(index), pull=False)
 
     assert alone.seen == log.seen
+
+
+NAMES = st.sampled_from([*(f"e{n}" for n in range(8)), *(f"lost{n}" for n in range(4))])
+
+
+@given(st.lists(st.tuples(NAMES, NAMES, st.booleans()), max_size=16))
+def test_what_hangs_elsewhere_all_at_once_is_folded_anew(steps: list[tuple[str, str, bool]]) -> None:
+    log = Log()
+    for name, parent, pull in steps:
+        if name.startswith("lost"):  # another program's cut line: it shows what was above the entry that is lost
+            log.view.tree.bridge([(name, parent)])
+        elif name not in log.view.tree:
+            log.say(name, parent, pull=False)
+        if pull:
+            assert log.seen == [said(message) for message in log.from_scratch.context().messages]
+
+
+def test_a_lost_entry_that_shows_its_parent_joins_the_path_of_an_unchanged_leaf() -> None:
+    log = chain("r")
+    log.say("x", "lost")
+    assert log.seen == ["x"]
+    log.view.tree.bridge([("lost", "r")])
+
+    assert log.seen == ["r", "x"]
