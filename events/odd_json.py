@@ -33,6 +33,7 @@ _UNDECODED: Final = re.compile("[\udc80-\udcff]")
 _TOKEN: Final = re.compile(
     r'[ \t\n\r]*+(?:([\[\]{},:])|("[^"\\]*+(?:\\.[^"\\]*+)*+")|([-+.\w]++))', re.ASCII | re.DOTALL
 )
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _BRACKET: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[{]|[\]}]', re.DOTALL)
 _PART: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[{\]},:]', re.DOTALL)
 
@@ -179,5 +180,7 @@ def _scalar(word: str) -> Json:
     """A number, or one of the three words."""
     try:
         return _value.decode(word)
-    except msgspec.ValidationError:  # out of range: it is a number all the same
-        return None
+    except msgspec.ValidationError as error:
+        if _NUMBER.fullmatch(word) is None:
+            raise ValueError(f"{word:.40} is no number") from error
+        return None  # out of range: it is a number all the same
