@@ -125,7 +125,7 @@ class EntryAppended(News, frozen=True, kw_only=True, tag="entry_appended"):
     entry_id: EntryId
     kind: str
     entry: KnownEntry | None = None
-    """None for an entry of a kind that this release has no type for."""
+    """None for an entry of a kind that this release has no type for, and where the disk does not give it right now."""
 
 
 class SessionInfoChanged(News, frozen=True, kw_only=True, tag="session_info_changed"):

@@ -23,7 +23,7 @@ from sapwood.actors.kernel import Refuse
 from sapwood.actors.session_log.appending import AlreadyDone, Go, Log, decide, unfit
 from sapwood.actors.session_log.view import View
 from sapwood.events.codec import encode_entry
-from sapwood.events.entries import KnownEntry, Unknown, kind_of
+from sapwood.events.entries import KnownEntry, Unknown
 from sapwood.events.errors import CannotOpen, CannotWrite, Refused, SapwoodError, StaleLeaf, StoreError, Unencodable
 from sapwood.events.ids import EntryId
 from sapwood.events.requests import Append, Appended
@@ -241,6 +241,17 @@ class Committer:
         self._batch = None
         with self._telling_of_damage():
             store.commit()
+        try:
+            self._tell(batch, first)
+        finally:  # it is in the log, whatever comes of telling it
+            for ticket, entry_ids in batch.tickets.items():
+                self._answer(ticket, Appended(entry_ids=entry_ids, leaf=view.leaf))
+        if self._trouble is not None:
+            self._trouble, self._pause = None, SOONEST
+            self._publish(StoreRecovered(written=len(batch.entries)))
+
+    def _tell(self, batch: _Batch, first: int) -> None:
+        store, view = self._store, self._view
         if store.where != batch.where:
             why = "a version 1 file is never written: its entries were copied to a version 3 session beside it"
             self._publish(SessionMoved(old_path=batch.where, new_path=store.where, why=why))
@@ -249,11 +260,6 @@ class Committer:
             if index is not None:
                 view.remember(index, entry)
         self._announce(first)
-        for ticket, entry_ids in batch.tickets.items():
-            self._answer(ticket, Appended(entry_ids=entry_ids, leaf=view.leaf))
-        if self._trouble is not None:
-            self._trouble, self._pause = None, SOONEST
-            self._publish(StoreRecovered(written=len(batch.entries)))
 
     def _take_in(self) -> None:
         """What somebody else appended, as news."""
@@ -275,10 +281,14 @@ class Committer:
                 self._publish(DamageFound(records=tuple(found)))
 
     def _announce(self, first: int) -> None:
+        tree = self._view.tree
         for index in range(first, len(self._view)):
-            committed = self._view.entry(index)
+            try:
+                committed = self._view.entry(index)
+            except StoreError:  # it is there all the same: whoever wants to read it is told by the disk
+                committed = None
             known = None if isinstance(committed, Unknown) else committed
-            self._publish(EntryAppended(entry_id=committed.id, kind=kind_of(committed), entry=known))
+            self._publish(EntryAppended(entry_id=tree.id(index), kind=tree.kind(index), entry=known))
 
     def _refuse(self, error: SapwoodError) -> None:
         """Nothing of what waits could be written: it goes on waiting if that may pass, and is refused if not."""

@@ -15,9 +15,18 @@ from msgspec import UNSET, UnsetType
 from sapwood.actors.environment import Environment
 from sapwood.actors.kernel import Refuse
 from sapwood.actors.session_log.committing import LATEST, PASSING, Committer, Ticket
-from sapwood.actors.session_log.view import View
+from sapwood.actors.session_log.view import RECENT, View
 from sapwood.events.entries import KnownEntry, Label
-from sapwood.events.errors import CannotWrite, Refused, SapwoodError, StaleLeaf, StoreConflict, Unencodable
+from sapwood.events.errors import (
+    CannotOpen,
+    CannotWrite,
+    Refused,
+    SapwoodError,
+    SessionClosed,
+    StaleLeaf,
+    StoreConflict,
+    Unencodable,
+)
 from sapwood.events.ids import EntryId
 from sapwood.events.requests import Append, Appended
 from sapwood.events.runtime import DamageFound, EntryAppended, Event, StoreDegraded, StoreRecovered
@@ -50,6 +59,7 @@ class Fickle(MemoryStore):
         self.synced: list[int] = []
         """How many lines were staged at each sync."""
         self.discarded = 0
+        self.unreadable = False
         self._now: list[bytes] = []
 
     def refresh(self) -> None:
@@ -62,6 +72,11 @@ class Fickle(MemoryStore):
         super().stage(lines)
         self._now = [*lines]
         self.stages.append(len(lines))
+
+    def line(self, index: int) -> bytes:
+        if self.unreadable:
+            raise CannotOpen("s.jsonl", OSError(errno.EIO, os.strerror(errno.EIO)))
+        return super().line(index)
 
     def sync(self) -> None:
         self.synced.append(len(self._now))
@@ -491,3 +506,41 @@ async def test_what_somebody_else_writes_in_the_last_moment_stands_and_is_told_i
     again = opened(tmp_path / "s.jsonl")
     assert [again.tree.id(place) for place in range(3)] == ["a1", "f1", "b1"]
     again.close()
+
+
+@pytest.mark.parametrize("durability", ["os", "disk"])
+async def test_what_cannot_be_read_back_is_acknowledged_and_told_all_the_same(durability: Durability) -> None:
+    """The first of those who waited used to get the disk's error, and the others went round without end."""
+    desk = Desk(durability)
+    desk.store.unreadable = True
+    many = RECENT + 6
+    tickets = [desk.put(f"u{n}") for n in range(many)]
+    outcomes: list[Appended | SapwoodError] = []
+    with trio.fail_after(5):
+        async with trio.open_nursery() as nursery:
+            for ticket in tickets:
+                nursery.start_soon(keep, outcomes, desk, ticket)
+
+    assert [type(one) for one in outcomes] == [Appended] * many
+    assert desk.announced == [f"u{n}" for n in range(many)]
+    untold = [event.entry_id for event in desk.news(EntryAppended) if event.entry is None]
+    assert len(untold) == (6 if durability == "disk" else 0)
+
+
+async def keep(outcomes: list[Appended | SapwoodError], desk: Desk, ticket: Ticket) -> None:
+    outcomes.append(await outcome(desk, ticket))
+
+
+async def test_whoever_listens_badly_holds_up_nobody_who_waits() -> None:
+    desk = Desk("disk")
+    first, second = desk.put("u1"), desk.put("u2")
+
+    def deaf(event: Event) -> int:
+        raise SessionClosed
+
+    desk.committer._publish = deaf
+
+    with pytest.raises(SessionClosed):
+        await desk.committer.wait(first)
+    with trio.fail_after(5):
+        assert isinstance(await desk.committer.wait(second), Appended)
