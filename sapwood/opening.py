@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import platform
 
 from sapwood.actors.environment import Environment
 from sapwood.events.entries import SESSION_VERSION, Header
-from sapwood.events.errors import CannotOpen, Writer
+from sapwood.events.errors import Writer
 from sapwood.events.ids import check_session_id, new_entry_id, new_session_id
 from sapwood.store.jsonl import open_jsonl
 from sapwood.store.memory import MemoryStore
@@ -46,8 +45,6 @@ def open_store(
         return MemoryStore(new_header(environment, cwd=cwd, session_id=session_id))
     if not isinstance(place, str):
         return place
-    if read_only and not os.path.exists(place):  # noqa: PTH110 - the path may be any text
-        raise CannotOpen(place, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)))
     return open_jsonl(
         place,
         disk=environment.disk,

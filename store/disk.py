@@ -31,7 +31,7 @@ class Status(msgspec.Struct, frozen=True, gc=False):
     inode: int
 
     def is_same_file(self, other: Status) -> bool:
-        return (self.device, self.inode) == (other.device, other.inode)
+        return self.inode == other.inode and self.device == other.device
 
 
 class Disk(Protocol):
@@ -74,6 +74,10 @@ class Disk(Protocol):
 
     def sync_folder(self, path: str) -> None:
         """The same for the names in a folder."""
+        ...
+
+    def exchange(self, descriptor: int, new: int) -> None:
+        """Let a descriptor stand for what `new` is open on, in one step for whoever reads by it in another thread. Closes `new`."""
         ...
 
     def close(self, descriptor: int) -> None: ...
@@ -136,14 +140,13 @@ class RealDisk:
         return descriptor
 
     def read(self, descriptor: int, offset: int, length: int) -> bytes:
-        parts: list[bytes] = []
-        while length > 0:
-            part = os.pread(descriptor, length, offset)
-            if not part:
-                break
-            parts.append(part)
+        part = os.pread(descriptor, length, offset)
+        parts = [part]
+        while part and len(part) < length:
             offset += len(part)
             length -= len(part)
+            part = os.pread(descriptor, length, offset)
+            parts.append(part)
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def write(self, descriptor: int, data: bytes) -> int:
@@ -170,6 +173,10 @@ class RealDisk:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+    def exchange(self, descriptor: int, new: int) -> None:
+        os.dup2(new, descriptor, inheritable=False)
+        os.close(new)
 
     def close(self, descriptor: int) -> None:
         os.close(descriptor)

@@ -15,28 +15,26 @@ from __future__ import annotations
 import errno
 import os
 from contextlib import nullcontext, suppress
-from typing import Final, NamedTuple, Never
+from typing import Final, Never
+
+import msgspec
 
 from sapwood.events.errors import Interference, SessionInUse, StoreConflict
 from sapwood.store.disk import Disk, Status, write_all
+from sapwood.store.known import Known, opened
 from sapwood.store.lock import WriterLock
 from sapwood.store.restoring import put_back
 
 _NONE: Final = -1
 """No descriptor."""
-TAIL: Final = 64
-"""Bytes before the end that are compared before each append: the id, time and content of an entry's end do not come twice."""
 
 
-class _Append(NamedTuple):
-    """An append that may still be taken back, and how everything was before it."""
+class _Append(msgspec.Struct, frozen=True):
+    """An append that may still be taken back, and what was known before it. A Struct, since each append makes one."""
 
     start: int
     data: bytes
-    size: int
-    tail: bytes
-    line: bytes
-    unseen: list[tuple[int, bytes]]
+    before: Known
 
 
 class GrowingFile:
@@ -50,15 +48,9 @@ class GrowingFile:
         self._writing: int = _NONE
         self._opened: Status | None = None
         """Which file it is."""
-        self._size = 0
-        """How long the file is, as far as we know: what it was when we opened it, what came, and what we appended."""
-        self._tail = b""
+        self._known = Known()
         self._checked: int | None = None
         """How long it was when we last looked, if nothing was done since."""
-        self._line = b""
-        """The last line, if it was not ended when we opened the file, and is not yet."""
-        self._unseen: list[tuple[int, bytes]] = []
-        """What somebody else wrote before an append of ours, and where."""
         self._left_over: tuple[int, bytes] | None = None
         """Where an append began that is not finished, and what it was."""
         self._last: _Append | None = None
@@ -67,18 +59,19 @@ class GrowingFile:
         self._to_sync: set[str] = set()
         """Folders with names in them that may not be on the medium yet."""
 
-    def open(self) -> bytes:
-        """What is in the file; nothing if there is none. Raises `SessionInUse`."""
+    def open(self, *, must_exist: bool = False) -> bytes:
+        """What is in the file; nothing if there is none, unless it must exist. Raises `SessionInUse`."""
         try:
             self._reading = self._disk.open_read(self.path)
         except FileNotFoundError:
+            if must_exist:
+                raise
             return b""
         if self._lock is not None:
             self._lock.take(self._reading, self.path)
         self._opened = self._disk.status(self._reading)
         data = self._disk.read(self._reading, 0, self._opened.size)
-        self._grown(data)
-        self._line = data[data.rfind(b"\n") + 1 :]
+        self._known = opened(data)
         self._to_sync = {os.path.dirname(self.path)}  # noqa: PTH120 - text paths; who made it may not have
         return data
 
@@ -100,19 +93,21 @@ class GrowingFile:
         """Whole lines that somebody else wrote since it was last asked, and where. Raises `StoreConflict`."""
         if self._reading == self._writing == _NONE:
             return []
-        end = self._look()
-        if end > self._size:
-            came = self._disk.read(self._reading, self._size, end - self._size)
+        end, size = self._look(), self._known.size
+        if end > size:
+            came = self._disk.read(self._reading, size, end - size)
             whole = came.rfind(b"\n") + 1  # a line that is being written is no line yet
             if whole:
-                self._unseen.append(self._from_line(self._size, came[:whole]))
-                self._grown(came[:whole])
+                self._known = self._known.theirs(came[:whole])
         self._checked = end
-        return self.before_ours() if self._unseen else []
+        return self.before_ours()
 
     def before_ours(self) -> list[tuple[int, bytes]]:
         """The same as far as it stands before the last append. Asks no disk."""
-        found, self._unseen = self._unseen, []
+        found = self._known.unseen
+        if not found:
+            return []
+        self._known = self._known.seen()
         return [(start, data) for start, data in found if data]
 
     def append(self, data: bytes) -> int:
@@ -128,17 +123,15 @@ class GrowingFile:
             self._let_go()
             raise
         except BaseException:
-            if self._made is not None and self._size == 0:
+            if self._made is not None and self._known.size == 0:
                 self._take_away(data)
             raise
         finally:
             self._checked = None
-        start = self._size + len(between)
-        self._last = _Append(start, fresh + data, self._size, self._tail, self._line, [*self._unseen])
-        if between:
-            self._unseen.append(self._from_line(self._size, between + fresh))
-        self._line = b""
-        self._grown(between + fresh + data)
+        before = self._known
+        start = before.size + len(between)
+        self._last = _Append(start, fresh + data, before)
+        self._known = before.theirs(between + fresh).ours(data) if between else before.ours(fresh + data)
         return start + len(fresh)
 
     def sync(self) -> None:
@@ -154,12 +147,11 @@ class GrowingFile:
         if last is None:
             return
         end = last.start + len(last.data)
-        if self._size > end:  # what somebody wrote behind it is known: it stays, as if it were theirs
+        if self._known.size > end:  # what somebody wrote behind it is known: it stays, as if it were theirs
             line = last.data.lstrip(b"\n")
-            self._unseen.append((end - len(line), line))
+            self._known = self._known.told(end - len(line), line)
             return
-        self._checked = None
-        self._size, self._tail, self._line, self._unseen = last.size, last.tail, last.line, last.unseen
+        self._checked, self._known = None, last.before
         self._left_over = last.start, last.data
         if last.start == 0 and self._made is not None:
             self._take_away(last.data)
@@ -168,16 +160,25 @@ class GrowingFile:
             self._cut()
 
     def restore(self) -> str | None:
-        """Put the open file back to its path, if it was deleted or replaced; the new path of what stood there instead, if something did."""
-        if self._reading == _NONE or self._lock is None:
+        """Put the open file back to its path, if it was deleted or replaced; the new path of what stood there instead, if something did.
+
+        Raises `StoreConflict` where there is nothing to put back: somebody began or changed the file, or made it shorter.
+        """
+        if self._lock is None:
             return None
+        if self._reading == _NONE:
+            with suppress(FileNotFoundError):
+                self._disk.status_at(self.path)
+                self._conflict("begun")
+            return None
+        self._lock.keep_children_out(self.path)
         if self._left_over is not None:
             self._cut()
         self._compare(self._disk.status(self._reading).size)
         put = put_back(self._disk, self._reading, self.path, self._lock)
         if put is None:
             return None
-        self._let_go()
+        self._let_go_of_writing()
         self._reading, self._writing, self._checked, self._made = put.reading, put.writing, None, None
         self._opened = put.opened
         self._to_sync.update(put.folders)
@@ -240,7 +241,9 @@ class GrowingFile:
             self._to_sync.remove(folder)
 
     def _look(self) -> int:
-        """How long the file is, if it is still the one that we know."""
+        """How long the file is, if it is still the one that we know, and ours to write."""
+        if self._lock is not None:
+            self._lock.keep_children_out(self.path)
         if self._left_over is not None:
             self._cut()
         try:
@@ -255,31 +258,20 @@ class GrowingFile:
 
     def _compare(self, size: int) -> None:
         """Whether what we know is still in the file."""
-        if size < self._size:
+        known, tail = self._known.size, self._known.tail
+        if size < known:
             self._conflict("shortened")
-        if self._size == 0 < size:
+        if known == 0 < size:
             self._conflict("begun")
-        tail = self._tail
-        if tail and self._disk.read(self._reading, self._size - len(tail), len(tail)) != tail:
+        if tail and self._disk.read(self._reading, known - len(tail), len(tail)) != tail:
             self._conflict("changed")
 
     def _conflict(self, what: Interference) -> Never:
         raise StoreConflict(self.path, what)
 
-    def _from_line(self, start: int, data: bytes) -> tuple[int, bytes]:
-        """The same, from where a line begins: one that was not ended when we opened the file is now."""
-        line, self._line = self._line, b""
-        if line and data.startswith(b"\n"):
-            return start + 1, data[1:]
-        return start - len(line), line + data
-
     def _ends_a_line(self, end: int) -> bool:
-        last = self._tail if end == self._size else self._disk.read(self._reading, end - 1, 1)
+        last = self._known.tail if end == self._known.size else self._disk.read(self._reading, end - 1, 1)
         return last.endswith(b"\n")
-
-    def _grown(self, more: bytes) -> None:
-        self._size += len(more)
-        self._tail = (more if len(more) >= TAIL else self._tail + more)[-TAIL:]
 
     def _write(self, end: int, data: bytes) -> bytes:
         """Write all of it; what somebody else wrote before it, and we did not know."""
@@ -296,7 +288,7 @@ class GrowingFile:
 
     def _before(self, end: int, data: bytes) -> bytes:
         """What stands between what we know and these bytes of ours: at the end, unless somebody else was faster."""
-        known, ended = self._size, self._disk.position(self._writing)
+        known, ended = self._known.size, self._disk.position(self._writing)
         if ended == end + len(data) and end == known:
             return b""
         came = self._disk.read(self._reading, known, ended - known)
@@ -344,5 +336,6 @@ class GrowingFile:
 
     def _let_go_of_writing(self) -> None:
         descriptor, self._writing = self._writing, _NONE
-        with suppress(OSError):
-            self._disk.close(descriptor)
+        if descriptor != _NONE:
+            with suppress(OSError):
+                self._disk.close(descriptor)

@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable, Container, Generator, Sequence
 from contextlib import contextmanager
 
-import attrs
+import msgspec
 
 from sapwood.events.codec import Envelope, encode_header
 from sapwood.events.damage import Damage
@@ -62,7 +62,7 @@ def open_jsonl(
         new_id: makes an entry's id that is not among those given.
         now: the time as entries bear it.
         me: what others are told of us while we hold the session.
-        read_only: whether it is only to be read, which it may be while somebody else writes it.
+        read_only: whether it is only to be read: then it must exist, and somebody else may be writing it.
 
     Raises `NotASession` (no header; the file is untouched), `SessionInUse`, and `CannotOpen`: for a folder, a pipe or a device too, and for
     a place where nothing may be written, unless it is only to be read.
@@ -71,9 +71,8 @@ def open_jsonl(
     return JsonlStore(os.fspath(path), disk, makers, None if read_only else me)
 
 
-@attrs.define
-class _Staged:
-    """What is in a file and not yet in the tree."""
+class _Staged(msgspec.Struct, frozen=True):
+    """What is in a file and not yet in the tree. A Struct, since each append makes one."""
 
     path: str
     file: GrowingFile
@@ -146,19 +145,15 @@ class JsonlStore:
         self.commit()
 
     def stage(self, lines: Sequence[bytes]) -> None:
-        version = self._held.header.version
-        if self._closed:
-            raise StoreClosed(self.where)
-        if self._me is None:
-            raise ReadOnly(self.where)
-        if version > SESSION_VERSION:
-            raise NewerVersion(self.where, version, SESSION_VERSION)
+        self._refuse_writing()
         try:  # spelt out: an append is short, and a context manager a tenth of it
             if came := self._file.news():
                 self._take_in(came)
             envelopes = admit(lines, self._held.tree)
             if lines:
-                self._staged = self._behind(lines, envelopes) if version > 1 else self._beside(lines, envelopes)
+                self._staged = (
+                    self._behind(lines, envelopes) if self.header.version > 1 else self._beside(lines, envelopes)
+                )
         except OSError as error:
             raise CannotWrite(self.where, error) from error
 
@@ -193,10 +188,7 @@ class JsonlStore:
             staged.file.close()
 
     def restore(self) -> str | None:
-        if self._closed:
-            raise StoreClosed(self.where)
-        if self._me is None:
-            raise ReadOnly(self.where)
+        self._refuse_writing()
         with self._writing():
             return self._file.restore()
 
@@ -204,6 +196,14 @@ class JsonlStore:
         self.discard()
         self._closed = True
         self._file.close()
+
+    def _refuse_writing(self) -> None:
+        if self._closed:
+            raise StoreClosed(self.where)
+        if self._me is None:
+            raise ReadOnly(self.where)
+        if self._held.header.version > SESSION_VERSION:
+            raise NewerVersion(self.where, self._held.header.version, SESSION_VERSION)
 
     def _take_in(self, came: Sequence[tuple[int, bytes]]) -> None:
         for offset, data in came:
@@ -215,7 +215,7 @@ class JsonlStore:
     def _open(self, path: str) -> bytes:
         try:
             self._file = self._growing(_rooted(path))
-            return self._file.open()
+            return self._file.open(must_exist=self._me is None)
         except OSError as error:
             raise CannotOpen(path, error) from error
         except ValueError as error:  # a NUL in the path, or what the file system's encoding has not

@@ -3,15 +3,17 @@
 1. The lock is the kernel's, on the open file itself: it holds for every path, symlink and hard link to it, in this process and in others,
    and it ends with the process that holds it, however that ends. No record, clock or process number decides anything.
 2. Beside the file, under the name that its path comes to, lies a record of who holds it, for whoever is refused. One that is missing,
-   damaged or left behind by a dead process only means that less is known; a session that has that name is left alone.
+   damaged or left behind by a dead process only means that less is known; anything else that has that name is left alone.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from typing import Final
 
+import attrs
 import msgspec
 
 from sapwood.events.base import Wire
@@ -23,8 +25,8 @@ LONGEST: Final = 4096
 """Bytes of a record that are looked at: ours has about a hundred."""
 
 
-_SESSION: Final = b'{"type"'
-"""How a session begins. What is one, or is longer than a record, stays whatever it is called, and the lock holds without a record."""
+_BEGINNING: Final = b'{"pid":'
+"""How a record begins. What begins otherwise, or is longer, is somebody else's: it stays, and the lock holds without a record."""
 
 
 class _Record(Wire, frozen=True, kw_only=True):
@@ -48,13 +50,18 @@ class WriterLock:
     @property
     def is_ours(self) -> bool:
         """Whether this process took it: a forked child shares the descriptor, and has nothing to give back."""
-        return self._pid is None or self._pid == self._me().pid
+        return self._pid is None or self._pid == os.getpid()
+
+    def keep_children_out(self, path: str) -> None:
+        """A forked child has all that its parent had, and is a second writer: `SessionInUse`."""
+        if self._pid is not None and self._pid != os.getpid():
+            raise SessionInUse(path, attrs.evolve(self._me(), pid=self._pid))
 
     def take(self, descriptor: int, path: str) -> None:
         """Take the lock of an open file. `SessionInUse` if somebody has it."""
         if not self._disk.lock(descriptor):
             raise SessionInUse(path, self._owner(descriptor, path))
-        self._descriptor, self._pid = descriptor, self._me().pid
+        self._descriptor, self._pid = descriptor, os.getpid()
         with suppress(OSError):  # where no record can be, the lock holds all the same
             self._sign(path)
 
@@ -106,7 +113,7 @@ class WriterLock:
         record = msgspec.json.encode(signed) + b"\n"
         with suppress(FileNotFoundError):
             before = self._read(name)
-            if len(before) > LONGEST or before.startswith(_SESSION):
+            if not before.startswith(_BEGINNING) or len(before) > LONGEST:
                 return
             disk.unlink(name)
         descriptor = disk.create(name)

@@ -45,8 +45,7 @@ class MemoryStore:
         return self._header.version > SESSION_VERSION
 
     def line(self, index: int) -> bytes:
-        if self._closed:
-            raise StoreClosed(WHERE)
+        self._check_open()
         if index < 0:
             raise IndexError(index)
         return self._lines[index]
@@ -56,22 +55,19 @@ class MemoryStore:
         return ()
 
     def refresh(self) -> None:
-        if self._closed:
-            raise StoreClosed(WHERE)
+        self._check_open()
 
     def append(self, lines: Sequence[bytes]) -> None:
         self.stage(lines)
         self.commit()
 
     def stage(self, lines: Sequence[bytes]) -> None:
-        if self._closed:
-            raise StoreClosed(WHERE)
-        if self.read_only:
-            raise NewerVersion(WHERE, self._header.version, SESSION_VERSION)
+        self._refuse_writing()
         self._staged = lines, admit(lines, self._tree)
 
     def sync(self) -> None:
         """As lasting as it gets: there is no medium."""
+        self._check_open()
 
     def commit(self) -> None:
         lines, envelopes = self._staged
@@ -83,7 +79,18 @@ class MemoryStore:
         self._staged = (), ()
 
     def restore(self) -> str | None:
+        self._refuse_writing()
         return None
 
     def close(self) -> None:
+        self.discard()
         self._closed = True
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreClosed(WHERE)
+
+    def _refuse_writing(self) -> None:
+        self._check_open()
+        if self.read_only:
+            raise NewerVersion(WHERE, self._header.version, SESSION_VERSION)

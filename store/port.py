@@ -97,7 +97,8 @@ class Store(Protocol):
     def restore(self) -> str | None:
         """Put a file that somebody deleted or replaced back to its path; the new path of what stood there, if something did (S9).
 
-        Raises `CannotWrite`, `StoreConflict` (of one that was made shorter or changed), `SessionInUse`, `ReadOnly`, `StoreClosed`.
+        Raises `CannotWrite`, `StoreConflict` where there is nothing to put back (somebody began or changed the file, or made it shorter),
+        `SessionInUse`, `ReadOnly`, `NewerVersion`, `StoreClosed`.
         """
         ...
 

@@ -3,6 +3,7 @@
 1. What stands at the path gets a name of its own beside it first. What somebody puts there in that very moment is theirs to miss.
 2. The path changes in one step, to a file that is whole and on the medium, and ours to write already.
 3. What fails leaves everything as it was; behind that step nothing can fail.
+4. Whoever reads meanwhile, in another thread, reads on by the same descriptor: the old file, and then the new one.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ class PutBack:
     """What came of it."""
 
     reading: int
-    """A descriptor of the copy; its lock is held."""
+    """The descriptor for reading: the old one, unless the system did not let it stand for another file. Its lock is held."""
     writing: int
-    """Another one."""
+    """One for appending to the copy."""
     opened: Status
     """Which file it is."""
     moved: str | None
@@ -55,15 +56,27 @@ def put_back(disk: Disk, descriptor: int, path: str, lock: WriterLock) -> PutBac
         try:
             _copy(disk, descriptor, writing)
             opened = disk.status(writing)
-            reading, moved = _exchange(disk, name, target)
+            reading, moved = _take_place(disk, name, target)
         except BaseException:
             with suppress(OSError):
                 disk.close(writing)
             with suppress(OSError):
                 disk.unlink(name)
             raise
+    lock.give_back()
+    reading = _exchanged(disk, descriptor, reading)
     lock.move(reading, path)
     return PutBack(reading, writing, opened, moved, (folder, *map(os.path.dirname, made)))
+
+
+def _exchanged(disk: Disk, descriptor: int, new: int) -> int:
+    try:
+        disk.exchange(descriptor, new)
+    except OSError:
+        with suppress(OSError):
+            disk.close(descriptor)
+        return new
+    return descriptor
 
 
 def _new_beside(disk: Disk, path: str) -> tuple[str, int]:
@@ -81,7 +94,7 @@ def _copy(disk: Disk, source: int, target: int) -> None:
     disk.sync(target)
 
 
-def _exchange(disk: Disk, name: str, path: str) -> tuple[int, str | None]:
+def _take_place(disk: Disk, name: str, path: str) -> tuple[int, str | None]:
     """Put the copy in the path's place; it opened for reading and locked, and where the path's file went."""
     reading = disk.open_read(name)
     try:

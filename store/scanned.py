@@ -29,12 +29,13 @@ class Scanned:
 
     def placed(self, lengths: Iterable[int], offset: int) -> None:
         """More lines, that were written from `offset` on, each with its LF; the header's before the first, if it was not there."""
-        self.lines = max(self.lines, 1)
+        add_offset, add_length, lines = self.offsets.append, self.lengths.append, self.lines or 1
         for length in lengths:
-            self.offsets.append(offset)
-            self.lengths.append(length)
+            add_offset(offset)
+            add_length(length)
             offset += length + 1
-            self.lines += 1
+            lines += 1
+        self.lines = lines
 
     def unplaced(self, at: int) -> None:
         """Of the lines that were placed, this one (counted from the end) is no entry."""

@@ -212,8 +212,15 @@ def check_a_closed_store_refuses(make: StoreMaker) -> None:
     header, where = store.header, store.where
     store.close()
     store.close()
-    _raises(StoreClosed, lambda: store.line(0), "line() of a closed store")
-    _raises(StoreClosed, lambda: store.append([line("b", "a")]), "append() to a closed store")
+    for what, act in (
+        ("line", lambda: store.line(0)),
+        ("append", lambda: store.append([line("b", "a")])),
+        ("stage", lambda: store.stage([line("b", "a")])),
+        ("sync", store.sync),
+        ("refresh", store.refresh),
+        ("restore", store.restore),
+    ):
+        _raises(StoreClosed, act, f"{what}() of a closed store")
     seen = (store.header, store.where, len(store.tree))
     _holds(seen == (header, where, 1), "a closed store has forgotten its header, where it was or its tree")
 

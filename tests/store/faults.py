@@ -88,6 +88,10 @@ class FaultyDisk:
     def status_at(self, path: str) -> Status:
         return self._call("status_at", lambda: self.real.status_at(path))
 
+    def exchange(self, descriptor: int, new: int) -> None:
+        self._call("exchange", lambda: self.real.exchange(descriptor, new))
+        self.open_descriptors.discard(new)
+
     def close(self, descriptor: int) -> None:
         # the kernel lets go of a descriptor even when close reports an error
         self.open_descriptors.discard(descriptor)

@@ -190,6 +190,15 @@ class PowerDisk:
             if posixpath.dirname(name) == path:
                 del moments[:-1]
 
+    def exchange(self, descriptor: int, new: int) -> None:
+        self._call("exchange")
+        old, file = self._open[descriptor], self._open.pop(new)
+        self._open[descriptor] = file
+        if old.locked_by == descriptor:
+            old.locked_by = None
+        if file.locked_by == new:
+            file.locked_by = descriptor
+
     def close(self, descriptor: int) -> None:
         self._call("close")
         file = self._open.pop(descriptor)

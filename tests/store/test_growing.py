@@ -12,7 +12,8 @@ import pytest
 
 from sapwood.events.errors import SessionInUse, StoreConflict
 from sapwood.store.disk import RealDisk
-from sapwood.store.growing import TAIL, GrowingFile
+from sapwood.store.growing import GrowingFile
+from sapwood.store.known import TAIL
 from sapwood.store.lock import WriterLock
 from tests.store.faults import ERRNOS, FaultyDisk, error
 from tests.store.stores import me

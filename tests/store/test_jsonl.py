@@ -32,6 +32,7 @@ from tests.store.stores import (
     HEAD,
     Watched,
     file_of,
+    folder_of,
     header_of,
     line,
     lines_of,
@@ -190,6 +191,9 @@ def test_a_session_that_somebody_else_began_meanwhile_is_left_to_them(path: Path
         with pytest.raises(StoreConflict) as caught:
             store.append([A])
         assert caught.value.what == "begun"
+        with pytest.raises(StoreConflict) as caught:  # there is nothing of ours to put back
+            store.restore()
+        assert caught.value.what == "begun"
 
     assert path.read_bytes() == file_of(C)
     assert len(store.tree) == 0
@@ -326,6 +330,19 @@ def test_a_later_version_is_for_reading_only(path: Path) -> None:
         assert (caught.value.path, caught.value.version, caught.value.known) == (str(path), 4, 3)
     assert len(store.tree) == 2
     watched.assert_untouched()
+
+
+def test_a_later_version_is_not_put_back_over_what_stands_at_its_path(path: Path) -> None:
+    path.write_bytes(file_of(A, head=header_of(4) + b"\n"))
+    store = opened(path)
+    path.rename(path.with_name("moved.jsonl"))
+    path.write_bytes(b"a stranger's\n")
+    before = folder_of(path)
+
+    with pytest.raises(NewerVersion):
+        store.restore()
+    store.close()
+    assert folder_of(path) == before
 
 
 @pytest.mark.parametrize("number", ERRNOS)

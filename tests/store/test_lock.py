@@ -195,7 +195,7 @@ def test_a_record_decides_nothing(path: Path, disk: FaultyDisk, text: bytes, hos
     first.let_go()
     record_of(path).write_bytes(text)  # as a dead owner leaves it
     second.take()
-    if len(text) > LONGEST:  # no record of ours, and no business of ours
+    if len(text) > LONGEST or not text.startswith(b'{"pid":'):  # no record of ours, and no business of ours
         assert Holder(disk, path).refused() == kernels_word
         second.let_go()
         assert record_of(path).read_bytes() == text
@@ -205,24 +205,31 @@ def test_a_record_decides_nothing(path: Path, disk: FaultyDisk, text: bytes, hos
     assert not record_of(path).exists()
 
 
-def test_a_session_that_is_called_like_a_record_is_left_alone(path: Path, disk: FaultyDisk) -> None:
-    """It used to be deleted."""
-    record_of(path).write_bytes(file_of(line("a")))
+@pytest.mark.parametrize("theirs", [file_of(line("a")), b"my own file\n", b"", b'{"pi":3}'])
+def test_what_somebody_else_calls_like_a_record_is_left_alone(path: Path, disk: FaultyDisk, theirs: bytes) -> None:
+    """It used to be deleted: sessions at first, and then whatever was short."""
+    record_of(path).write_bytes(theirs)
 
     holder = Holder(disk, path).take()
+    assert Holder(disk, path).refused() == Writer(pid=os.getpid(), host="here")
     holder.let_go()
 
-    assert record_of(path).read_bytes() == file_of(line("a"))
+    assert record_of(path).read_bytes() == theirs
 
 
-def test_a_forked_child_gives_nothing_away(path: Path, disk: FaultyDisk) -> None:
+def test_a_forked_child_gives_nothing_away(path: Path, disk: FaultyDisk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its exit used to give the lock of its parent away."""
-    pids = iter([1, 1, 2, 2, 2, 2])
-    owner = WriterLock(disk, lambda: Writer(pid=next(pids), host="here", since=SINCE))
+    owner = WriterLock(disk, lambda: ME)
     descriptor = disk.open_append(str(path))
     owner.take(descriptor, str(path))
 
-    owner.give_back()  # in the child
+    with monkeypatch.context() as child:
+        child.setattr(os, "getpid", lambda: ME.pid + 1)
+        with pytest.raises(SessionInUse) as caught:
+            owner.keep_children_out(str(path))
+        assert caught.value.owner == ME
+        owner.give_back()
+    owner.keep_children_out(str(path))
 
     assert record_of(path).exists()
     assert not disk.real.lock(disk.open_append(str(path)))

@@ -382,9 +382,13 @@ def test_what_may_not_be_written_is_said_when_it_is_opened(
     assert os.strerror(number) in str(caught.value)
     assert str(path) in str(caught.value)
 
-    reader = opened(path, disk, read_only=True)
-    assert len(reader.tree) == (content or b"").count(b"\n") - (1 if content else 0)
-    reader.close()
+    if content is None:
+        with pytest.raises(CannotOpen, match="ENOENT"):
+            opened(path, disk, read_only=True)
+    else:
+        reader = opened(path, disk, read_only=True)
+        assert len(reader.tree) == content.count(b"\n") - (1 if content else 0)
+        reader.close()
     assert disk.open_descriptors == set()
     assert folder_of(path) == before
 
@@ -484,3 +488,49 @@ def test_modes_that_forbid_it_are_told_when_it_is_opened_for_writing() -> None:
             "2",
         ]
         assert sorted(one.name for one in (folder / "0555").iterdir()) == ["s.jsonl", "v1.jsonl"]
+
+
+def test_a_forked_child_is_a_second_writer(path: Path) -> None:
+    """It used to write behind its parent's back: both appended under the same leaf."""
+    store = opened(path)
+    store.append([A])
+    before = path.read_bytes()
+    child = os.fork()
+    if child == 0:
+        refused = 0
+        for act in (lambda: store.append([B]), store.restore):
+            try:
+                act()
+            except SessionInUse as error:
+                refused += error.owner is not None and error.owner.pid == os.getppid()
+        os._exit(refused)
+
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
+    assert path.read_bytes() == before
+    store.append([B])
+    assert ids_of(store) == ["a", "b"]
+
+
+def test_what_is_read_while_the_file_is_put_back_is_the_sessions(path: Path) -> None:
+    """A descriptor used to be closed under whoever read by it: bytes of the next file that was opened came back."""
+    store = opened(path)
+    store.append([A, B])
+    other = path.with_name("other.jsonl")
+    other.write_bytes(file_of(*([C] * 20)))
+    over = threading.Event()
+    seen: set[bytes] = set()
+
+    def read() -> None:
+        while not over.is_set():
+            with other.open("rb"):
+                seen.add(store.line(0))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for _ in range(200):
+        path.unlink()
+        store.restore()
+    over.set()
+    reader.join()
+
+    assert seen == {A}
