@@ -29,6 +29,10 @@ class Delivered(Wire, frozen=True, kw_only=True, tag_field="outcome", tag="deliv
     aborted: bool = False
     error: str | None = None
     """What broke the run behind the input, in words; None if it came to its end."""
+    error_type: str | None = None
+    """The name of that error's class: of a `StoreConflict` behind the input, `Session.restore` may be the way on."""
+    unrecorded: AssistantMessage | None = None
+    """An answer that came and is not in the log, since what broke the run kept it out."""
 
     @property
     def failed(self) -> bool:

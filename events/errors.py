@@ -184,6 +184,14 @@ class SessionClosed(SapwoodError):
         super().__init__("this session is closed: open it again")
 
 
+class SessionBroken(SapwoodError):
+    """A part of the session crashed, and was not made anew in time; its cause tells which. What is in the log stays: open it again."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"the session broke: {what}: what is in the log stays, open it again")
+        self.what = what
+
+
 class InvalidSessionId(Refused):
     """A custom session id that breaks the rule (S11); the text is Pi's."""
 

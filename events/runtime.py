@@ -44,6 +44,10 @@ class AgentSettled(News, frozen=True, kw_only=True, tag="agent_settled"):
     aborted: bool
     error_message: str | None = None
     """What broke the run: a disk that refused, an actor that crashed. A failed answer is no such thing; it is in the log."""
+    error_type: str | None = None
+    """The name of that error's class, such as `StoreConflict`."""
+    unrecorded: AssistantMessage | None = None
+    """An answer that came and is not in the log, since what broke the run kept it out."""
 
 
 class TurnStart(News, frozen=True, kw_only=True, tag="turn_start"):

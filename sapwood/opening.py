@@ -7,7 +7,7 @@ import platform
 
 from sapwood.actors.environment import Environment
 from sapwood.events.entries import SESSION_VERSION, Header
-from sapwood.events.errors import Writer
+from sapwood.events.errors import Refused, Writer
 from sapwood.events.ids import check_session_id, new_entry_id, new_session_id
 from sapwood.store.jsonl import open_jsonl
 from sapwood.store.memory import MemoryStore
@@ -18,13 +18,18 @@ from sapwood.taking import take_place
 def new_header(
     environment: Environment, *, cwd: str | os.PathLike[str] | None = None, session_id: str | None = None
 ) -> Header:
-    """The header of a session that begins now. `InvalidSessionId` for an id that breaks the rule (S11)."""
+    """The header of a session that begins now. `InvalidSessionId` for an id that breaks the rule (S11), `Refused` for no folder at all."""
     now = environment.now_ms()
+    if cwd is None:
+        try:
+            cwd = os.getcwd()  # noqa: PTH109 - it holds text
+        except FileNotFoundError as error:
+            raise Refused("bad-input", "the present folder is gone: say where the session works with cwd=…") from error
     return Header(
         version=SESSION_VERSION,
         id=new_session_id(now, environment.random) if session_id is None else check_session_id(session_id),
         timestamp=environment.timestamp(),
-        cwd=os.fsencode(os.getcwd() if cwd is None else cwd).decode("utf-8", "replace"),  # noqa: PTH109 - it holds text
+        cwd=os.fsencode(cwd).decode("utf-8", "replace"),
     )
 
 

@@ -22,7 +22,7 @@ from sapwood.actors.exclusion.actor import Exclusion
 from sapwood.actors.exclusion.lease import Lease
 from sapwood.actors.inbox import Shelf
 from sapwood.actors.inbox.actor import HEARS, Inbox
-from sapwood.actors.kernel import Ring, System, Tap, open_system
+from sapwood.actors.kernel import ActorFailed, Ring, System, Tap, open_system
 from sapwood.actors.model.actor import ModelActor
 from sapwood.actors.model.providers.base import Provider
 from sapwood.actors.projection.actor import Projection
@@ -31,7 +31,7 @@ from sapwood.actors.session_log.actor import SessionLog
 from sapwood.actors.session_log.committing import Committer
 from sapwood.actors.session_log.view import View
 from sapwood.events.commands import Snapshot
-from sapwood.events.errors import Refused
+from sapwood.events.errors import Refused, SessionBroken
 from sapwood.events.ids import EntryId, new_entry_id
 from sapwood.events.models import Model
 from sapwood.events.runtime import (
@@ -52,6 +52,7 @@ from sapwood.taking import (
     take_model,
     take_path,
     take_providers,
+    take_read_only,
     take_session_id,
     take_tap,
 )
@@ -131,14 +132,15 @@ class Runtime:
 
         Opening writes nothing (S4). Damage of the file is in `Session.damage`, and told by one `DamageFound`. Raises `NotASession`,
         `SessionInUse` and `CannotOpen` (the file, or a place where nothing may be written), `Refused` (the asker): `bad-input`, such as
-        `InvalidSessionId`, and `no-model` for a model whose provider was not given. What the block raises comes out as it is.
+        `InvalidSessionId`, and `no-model` for a model whose provider was not given. What the block raises comes out as it is; and
+        `SessionBroken` does, where a part of the session crashes again and again.
 
         A version 1 file is never written: the first prompt makes a version 3 session beside it and goes on there (S3), anew each time
         that the old path is opened. The event `session_moved` tells the new path: keep `session.path` from then on.
         """
         _check_trio()
         model, tap, session_id = take_model(model), take_tap(tap), take_session_id(session_id)
-        durability = take_durability(durability)
+        durability, read_only = take_durability(durability), take_read_only(read_only)
         cwd = None if cwd is None else take_path(cwd, "the folder of a session")
         self._check_provider(model)
         store = open_store(where, self._environment, cwd=cwd, session_id=session_id, read_only=read_only)
@@ -155,6 +157,8 @@ class Runtime:
                     yield session
                 finally:
                     await session.close()
+        except ActorFailed as error:
+            raise SessionBroken(str(error)) from error
         finally:
             ring.close()
             store.close()
@@ -186,7 +190,7 @@ class Runtime:
             publish(DamageFound(records=tuple(store.damage)))
         committer = Committer(store, view, publish, durability=durability, run_sync=environment.run_sync)
 
-        def report(provider: str, fault: Exception) -> None:
+        def report(provider: str, fault: BaseException) -> None:
             log.say("error", "provider_failed", provider=provider, exc_info=fault)
 
         session_log = system.spawn("session_log", lambda: SessionLog(committer))
@@ -219,6 +223,7 @@ class Runtime:
             view=view,
             fold=folds.present,
             environment=environment,
+            let_go=committer.let_go,
             new_id=new_id,
             model=model,
         )

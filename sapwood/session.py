@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
 import attrs
@@ -11,13 +11,23 @@ import trio
 from sapwood.actors.environment import Environment
 from sapwood.actors.exclusion.lease import Lease
 from sapwood.actors.inbox import Handle, Shelf
-from sapwood.actors.kernel import ActorCrashed, Closed, Reader, Ref, System, insist
+from sapwood.actors.kernel import (
+    ActorCrashed,
+    ActorFailed,
+    Closed,
+    OperationCancelled,
+    OperationCrashed,
+    Reader,
+    Ref,
+    System,
+    insist,
+)
 from sapwood.actors.projection.fold import Fold
 from sapwood.actors.session_log.view import View
 from sapwood.events.commands import Abort, Delivered, Prompt, SessionState
 from sapwood.events.content import ImageContent
 from sapwood.events.context import ContextUsage
-from sapwood.events.errors import SapwoodError, SessionClosed
+from sapwood.events.errors import SapwoodError, SessionBroken, SessionClosed
 from sapwood.events.ids import EntryId
 from sapwood.events.models import Model
 from sapwood.events.requests import Resolve, Restore
@@ -42,6 +52,8 @@ class Wiring:
     view: View
     fold: Callable[[], Fold]
     environment: Environment
+    let_go: Callable[[], Awaitable[None]]
+    """Closes the store, when nothing is being written."""
     new_id: Callable[[], EntryId]
     """Makes an entry's id that no entry has, and no input that is on its way."""
     model: Model
@@ -61,7 +73,7 @@ class Session(Reading):
 
         What reached the log is returned: `Delivered`, with the last answer, a failed or aborted one too; `failed` tells those from whole
         ones. What kept the input out of the log is raised: `Refused` (it is no input, or somebody else has the tree; nothing was
-        changed), `StoreError` (the disk), `SessionClosed`.
+        changed), `StoreError` (the disk), `SessionClosed`, `SessionBroken`.
         Whoever waits may be cancelled; the run goes on. Code that the run itself waits for gets `WouldDeadlock` at once.
         """
         self._wiring.agent.guard()
@@ -110,23 +122,40 @@ class Session(Reading):
     def model(self) -> Model:
         return self._wiring.model
 
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing can be appended: it was opened so, or a later release wrote its file (S2)."""
+        return self._wiring.view.read_only
+
     async def abort(self) -> None:
-        """Stop what runs; returns when it has settled. What came of the answer is recorded as aborted (R4)."""
+        """Stop what runs; returns when it has settled. What came of the answer is recorded as aborted (R4).
+
+        Raises `SessionBroken`, and `WouldDeadlock` in code that the run itself waits for.
+        """
         self._wiring.agent.guard()
-        await self._stop()
+        try:
+            await self._stop()
+        except SapwoodError as error:
+            raise _told(error) from error
 
     async def restore(self) -> str | None:
         """Put a file that somebody deleted or replaced back to its path, from what is open of it (S9); then prompts go on.
 
-        What stands at the path now gets a name beside it, which is returned. Raises `StoreError`.
+        What stands at the path now gets a name beside it, which is returned. Raises `StoreError`: a `StoreConflict` where there is nothing
+        to put back; `SessionClosed`, `SessionBroken`, and `WouldDeadlock` in code that the run itself waits for.
         """
+        self._wiring.agent.guard()
         if self._closed:
             raise SessionClosed
-        return await self._wiring.session_log.ask(Restore())
+        try:
+            return await insist(self._wiring.session_log, Restore())
+        except SapwoodError as error:
+            raise _told(error) from error
 
     async def close(self) -> None:
-        """Stop what runs, record it as stopped, and refuse what comes after. Twice does nothing, and waits for the first.
+        """Stop what runs, record it as stopped, let go of the file, and refuse what comes after.
 
+        Twice does nothing, and waits for the first.
         Code that the run itself waits for gets `WouldDeadlock`.
         """
         self._wiring.agent.guard()
@@ -140,6 +169,8 @@ class Session(Reading):
         finally:
             for handle in self._wiring.shelf.handles():
                 self._give_up(handle.entry_id, SessionClosed())
+            with trio.move_on_after(CLOSING_SECONDS, shield=True):  # else it goes with the block
+                await self._wiring.let_go()
             self._is_closed.set()
 
     async def _stop(self) -> None:
@@ -181,5 +212,13 @@ class Session(Reading):
 
 
 def _told(error: BaseException) -> SapwoodError:
-    """The error as a host is told it: the kernel's `Closed` is this session's end."""
-    return error if isinstance(error, SapwoodError) and not isinstance(error, Closed) else SessionClosed()
+    """The error as a host is told it: the kernel's `Closed` is this session's end, and it knows of no actors."""
+    match error:
+        case ActorCrashed() | ActorFailed() | OperationCrashed() | OperationCancelled():
+            broken = SessionBroken(str(error))
+            broken.__cause__ = error
+            return broken
+        case SapwoodError() if not isinstance(error, Closed):
+            return error
+        case _:
+            return SessionClosed()

@@ -108,6 +108,13 @@ def take_durability(durability: object) -> Durability:
     return cast("Durability", durability)
 
 
+def take_read_only(read_only: object) -> bool:
+    """Whether a session is only to be read."""
+    if not isinstance(read_only, bool):
+        raise Refused("bad-input", f"read_only is True or False, not {_shown(read_only)}")
+    return read_only
+
+
 def take_event(event: object) -> Event:
     """An event of the vocabulary."""
     if not isinstance(event, get_args(Event)):

@@ -283,4 +283,6 @@ def _indexed(data: bytes) -> Scanned:
 
 def _rooted(path: str) -> str:
     """From the root of the file system, and otherwise as it was said: where `a/../b` leads, only the system knows."""
+    if not path:
+        raise ValueError("the path is empty")
     return path if os.path.isabs(path) else os.path.join(os.getcwd(), path)  # noqa: PTH109, PTH117, PTH118 - text paths

@@ -21,13 +21,14 @@ from sapwood.events.codec import Envelope
 from sapwood.events.entries import BOOKKEEPING
 from sapwood.events.ids import EntryId
 from sapwood.store.any_of import AnyOf
+from sapwood.store.children import Children
 
 _ROOT: Final = -1
 """In the column of parents: it has none."""
 _DETACHED: Final = -2
 """In the column of parents: it names one that is not followed."""
 _NONE: Final = -1
-"""In the columns of children: no such child."""
+"""Above the top of a tree: no entry."""
 
 
 class Misplaced(NamedTuple):
@@ -70,9 +71,7 @@ class Tree(Container[str]):
         """How often entries that were in the log already got another parent: as long as it stays, so do all paths."""
         self._top: array[int] = array("i")
         """Towards the top of each entry's tree, paths halved as they are walked; as long as it was last needed."""
-        self._first: array[int] = array("i")
-        self._last: array[int] = array("i")
-        self._next: array[int] = array("i")
+        self._children = Children(self._parent)
         self._places: dict[int, array[int]] = {}
         self._sorted = 0
         self.ids: Container[str] = AnyOf(self._index, self._awaited, self._lost)
@@ -142,13 +141,7 @@ class Tree(Container[str]):
         """In file order. For None the tops: the roots, and the entries that are detached."""
         if place is None:
             return tuple(self._tops)
-        self._link_children()
-        found: list[int] = []
-        child = self._first[place]
-        while child != _NONE:
-            found.append(child)
-            child = self._next[child]
-        return tuple(found)
+        return self._children.of(place)
 
     def of_kind(self, kind: str) -> Sequence[int]:
         """The places of all entries of a kind, in file order."""
@@ -278,7 +271,7 @@ class Tree(Container[str]):
         self._forward |= parent > child
         self.rehung += 1
         del self._tops[child]
-        self._forget_children()
+        self._children.forget()
 
     def _bridge_anew(self) -> None:
         self._unbridge()
@@ -308,7 +301,7 @@ class Tree(Container[str]):
             self._bridged.clear()
             self.rehung += 1
             self._top = array("i")
-            self._forget_children()
+            self._children.forget()
             self._stale = True
 
     def _beyond(self, name: str) -> str | None:
@@ -333,23 +326,3 @@ class Tree(Container[str]):
             top[place] = top[top[place]]
             place = top[place]
         return place
-
-    def _forget_children(self) -> None:
-        self._first, self._last, self._next = array("i"), array("i"), array("i")
-
-    def _link_children(self) -> None:
-        known = len(self._next)
-        missing = len(self._ids) - known
-        if not missing:
-            return
-        for column in (self._first, self._last, self._next):
-            column.extend([_NONE] * missing)
-        for place in range(known, known + missing):
-            parent = self._parent[place]
-            if parent < 0:
-                continue
-            if self._first[parent] == _NONE:
-                self._first[parent] = place
-            else:
-                self._next[self._last[parent]] = place
-            self._last[parent] = place

@@ -104,21 +104,22 @@ class Agent(Actor[Prompt | Abort]):
 
     async def _hold(self, taken: Input, run: _Run) -> None:
         """The run, and the news that it has settled, whatever becomes of it."""
-        desk, end, failures = self._desk, End(aborted=True), list[SapwoodError]()
+        settled = AgentSettled(aborted=True)
         try:
-            end = await self._turns(taken, run, failures)
+            end = await self._turns(taken, run)
+            settled = _settled(end.aborted, end.error, end.unrecorded)
         except Exception as fault:
-            end = End(aborted=True, error=str(fault))
+            settled = _settled(True, fault)
             raise
         finally:
-            if end.error is not None:
-                desk.publish(Diagnostic(code="run_failed", message=end.error))
-            desk.release(taken.entry_id)
-            desk.publish(AgentSettled(aborted=end.aborted, error_message=end.error))
-        if failures:
-            raise failures[0]
+            if settled.error_message is not None:
+                self._desk.publish(Diagnostic(code="run_failed", message=settled.error_message))
+            self._desk.release(taken.entry_id)
+            self._desk.publish(settled)
+        if end.error is not None:
+            raise end.error
 
-    async def _turns(self, taken: Input, run: _Run, failures: list[SapwoodError]) -> End:
+    async def _turns(self, taken: Input, run: _Run) -> End:
         state = IDLE
         happened: Happened = Started(taken)
         while True:
@@ -128,8 +129,7 @@ class Agent(Actor[Prompt | Abort]):
             try:
                 happened = await self._effect(do, taken, run)
             except SapwoodError as failure:
-                failures.append(failure)
-                happened = Broke(str(failure))
+                happened = Broke(failure)
 
     async def _effect(self, do: Tell | Record | CallModel, taken: Input, run: _Run) -> Happened:
         match do:
@@ -203,14 +203,21 @@ class Agent(Actor[Prompt | Abort]):
         return unfinished(Draft(), self._desk.model, started_ms=now, reason="error", error=error)
 
     async def _abort(self) -> None:
-        runs = tuple(self._runs.values())
+        desk, runs = self._desk, tuple(self._runs.values())
         for run in runs:
             run.stopped = True
+        for run in runs:
             if run.recording is not None:
-                await self._desk.session_log.ask(Withdraw(entry_id=run.recording))
-            await self._desk.model_actor.ask(StopCall(call_id=run.call))
+                await insist(desk.session_log, Withdraw(entry_id=run.recording))
+            await insist(desk.model_actor, StopCall(call_id=run.call))
         for run in runs:
             await run.ended.wait()
+
+
+def _settled(aborted: bool, error: Exception | None, unrecorded: AssistantMessage | None = None) -> AgentSettled:
+    kind = None if error is None else type(error).__name__
+    told = None if error is None else str(error)
+    return AgentSettled(aborted=aborted, error_message=told, error_type=kind, unrecorded=unrecorded)
 
 
 def _call_id(taken: Input, turn_index: int) -> CallId:

@@ -2,7 +2,8 @@
 
 1. `next_step(state, happened) -> (state, Do)`: one effect at a time, and then what came of it.
 2. That a message is over is told when it is in the log, never before; the model is not called before the input is (S4).
-3. Every run ends: each `Do` is followed by another one or by `End`, whatever happens, and `agent_end` is told before it.
+3. Every run ends: each `Do` is followed by another one or by `End`, whatever happens, and `agent_end` is told before it if it can be.
+4. An answer that could not be recorded is not lost: `End` has it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import assert_never
 import attrs
 
 from sapwood.events.commands import Input
+from sapwood.events.errors import SapwoodError
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import AssistantMessage, Message, UserMessage
 from sapwood.events.runtime import AgentEnd, AgentStart, Event, MessageEnd, MessageStart, TurnEnd, TurnStart
@@ -44,8 +46,10 @@ class End:
     """Nothing more is to be done."""
 
     aborted: bool
-    error: str | None = None
+    error: SapwoodError | None = None
     """What broke the run, if something did."""
+    unrecorded: AssistantMessage | None = None
+    """The answer that was to be recorded then."""
 
 
 Do = Tell | Record | CallModel | End
@@ -82,7 +86,7 @@ class Answered:
 class Broke:
     """What was to be done could not be: the disk refused, or an actor crashed."""
 
-    error: str
+    error: SapwoodError
 
 
 Happened = Started | Told | Recorded | Answered | Broke
@@ -96,6 +100,10 @@ class RunState:
     messages: tuple[Message, ...] = ()
     """What this run put into the log."""
     todo: tuple[Do, ...] = ()
+    answer: AssistantMessage | None = None
+    """What the model said, until it is in the log."""
+    ending: End | None = None
+    """What is left to do, of a run that broke."""
 
 
 IDLE = RunState()
@@ -110,14 +118,16 @@ def next_step(state: RunState, happened: Happened) -> tuple[RunState, Do]:
             state = RunState(todo=(*opening, Record(message, taken.entry_id)))
         case Recorded(message=message, entry_id=entry_id):
             told = Tell(MessageEnd(message=message, entry_id=entry_id))
-            state = attrs.evolve(
-                state, messages=(*state.messages, message), todo=(told, *_after(state, message), *state.todo)
-            )
+            todo = (told, *_after(state, message), *state.todo)
+            state = attrs.evolve(state, messages=(*state.messages, message), todo=todo, answer=None)
         case Answered(message=answer):
-            state = attrs.evolve(state, todo=(Record(answer),))
+            state = attrs.evolve(state, todo=(Record(answer),), answer=answer)
+        case Broke() if state.ending is not None:  # in telling that it ends
+            state = attrs.evolve(state, todo=(state.ending,))
         case Broke(error=error):
-            ending = (Tell(AgentEnd(messages=state.messages, will_retry=False)), End(aborted=False, error=error))
-            state = attrs.evolve(state, todo=ending)
+            end = End(aborted=False, error=error, unrecorded=state.answer)
+            telling = Tell(AgentEnd(messages=state.messages, will_retry=False))
+            state = attrs.evolve(state, todo=(telling, end), ending=end)
         case Told():
             pass
         case _:

@@ -50,11 +50,11 @@ class Inbox(Actor[Accept | Resolve | Heard]):
             case AgentEnd(messages=messages):
                 answers = [said for said in messages if isinstance(said, AssistantMessage)]
                 self._so_far = attrs.evolve(self._so_far, answer=answers[-1] if answers else None)
-            case AgentSettled(aborted=aborted, error_message=error):
+            case AgentSettled() as settled:
                 for handle in self._shelf.waiting():
                     # what did not reach the log is the agent's to answer for: it knows why
                     if handle.entry_id in self._view.tree:
-                        self._deliver(handle.entry_id, self._so_far, aborted=aborted, error=error)
+                        self._deliver(handle.entry_id, self._so_far, settled)
                 self._so_far = Behind()
             case _:
                 assert_never(message)
@@ -66,10 +66,18 @@ class Inbox(Actor[Accept | Resolve | Heard]):
             return
         if entry_id in self._view.tree:
             found = behind(self._view, entry_id)
-            self._deliver(entry_id, found, aborted=found.interrupted)
+            self._deliver(entry_id, found, AgentSettled(aborted=found.interrupted))
         else:
             self._shelf.resolve(entry_id, Returned(text=handle.input.text, images=handle.input.images))
 
-    def _deliver(self, entry_id: EntryId, so_far: Behind, *, aborted: bool, error: str | None = None) -> None:
-        outcome = Delivered(entry_id=entry_id, answer=so_far.answer, turns=so_far.turns, aborted=aborted, error=error)
+    def _deliver(self, entry_id: EntryId, so_far: Behind, settled: AgentSettled) -> None:
+        outcome = Delivered(
+            entry_id=entry_id,
+            answer=so_far.answer,
+            turns=so_far.turns,
+            aborted=settled.aborted,
+            error=settled.error_message,
+            error_type=settled.error_type,
+            unrecorded=settled.unrecorded,
+        )
         self._shelf.resolve(entry_id, outcome)

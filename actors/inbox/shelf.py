@@ -75,7 +75,7 @@ class Shelf:
 
     def __init__(self) -> None:
         self._handles: dict[EntryId, Handle] = {}
-        self._accepted: set[EntryId] = set()
+        self._accepted: dict[EntryId, None] = {}
 
     def put(self, taken: Input, guard: Callable[[], None] = lambda: None) -> Handle:
         """A handle for an input that is being submitted; `guard` is called by whoever would wait for it."""
@@ -84,11 +84,11 @@ class Shelf:
 
     def accept(self, entry_id: EntryId) -> None:
         """The input is the session's from now on."""
-        self._accepted.add(entry_id)
+        self._accepted[entry_id] = None
 
     def waiting(self) -> Iterator[Handle]:
-        """Handles of accepted inputs without an outcome."""
-        return (handle for handle in tuple(self._handles.values()) if handle.entry_id in self._accepted)
+        """Handles of accepted inputs without an outcome, in the order in which they were accepted."""
+        return (self._handles[entry_id] for entry_id in tuple(self._accepted) if entry_id in self._handles)
 
     def handles(self) -> Sequence[Handle]:
         """Every handle without an outcome."""
@@ -115,5 +115,5 @@ class Shelf:
             handle.settle(Failed(reason=str(error), text=taken.text, images=taken.images), error)
 
     def _take(self, entry_id: EntryId) -> Handle | None:
-        self._accepted.discard(entry_id)
+        self._accepted.pop(entry_id, None)
         return self._handles.pop(entry_id, None)

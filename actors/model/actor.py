@@ -37,7 +37,7 @@ class ModelActor(Actor[Generate | StopCall]):
         providers: Mapping[str, Provider],
         environment: Environment,
         publish: Callable[[Event], int],
-        report: Callable[[str, Exception], None],
+        report: Callable[[str, BaseException], None],
     ) -> None:
         """`report` is told of each fault in the code of a provider: whose, and what it raised."""
         self._providers = providers
@@ -75,7 +75,10 @@ class ModelActor(Actor[Generate | StopCall]):
             with call.scope:
                 await trio.lowlevel.checkpoint_if_cancelled()  # a call that was stopped already reaches no provider
                 await self._stream(asked, call)
-        except Exception as fault:  # noqa: BLE001 - a host's provider is foreign code: its fault is an answer that failed
+        except BaseException as fault:
+            if _is_an_end(fault):
+                raise
+            # a host's provider is foreign code: its fault is an answer that failed, a `CancelledError` of another loop too
             cause = alone(fault)
             error = _words(cause)
             if not isinstance(cause, ProviderError):
@@ -114,6 +117,7 @@ class ModelActor(Actor[Generate | StopCall]):
                 if told is None:
                     return
                 self._publish(MessageUpdate(call_id=asked.call_id, assistant_message_event=told))
+                await trio.lowlevel.checkpoint()  # a provider that never waits must not hold up whoever would stop it
 
 
 @asynccontextmanager
@@ -125,6 +129,13 @@ async def _closing(pieces: AsyncIterator[Piece]) -> AsyncGenerator[None]:
         close: Callable[[], Awaitable[None]] | None = getattr(pieces, "aclose", None)
         if close is not None:
             await close()
+
+
+def _is_an_end(fault: BaseException) -> bool:
+    """Whether it is to end more than this call."""
+    if isinstance(fault, BaseExceptionGroup):
+        return any(map(_is_an_end, fault.exceptions))
+    return isinstance(fault, trio.Cancelled | KeyboardInterrupt | SystemExit)
 
 
 def _words(fault: BaseException) -> str:

@@ -150,6 +150,13 @@ class Committer:
             self._restores -= 1
             self._end_round()
 
+    async def let_go(self) -> None:
+        """Close the store, when nothing is being written; what waits is refused."""
+        self._end_pause()
+        while self._writing:
+            await self._round.wait()
+        self._store.close()
+
     async def _write(self) -> None:
         """One round: for a disk that refuses, after a pause."""
         self._writing = True

@@ -50,6 +50,11 @@ class View:
         return self._store.where
 
     @property
+    def read_only(self) -> bool:
+        """Whether nothing can be appended."""
+        return self._store.read_only
+
+    @property
     def damage(self) -> Sequence[Damage]:
         """What is wrong with the file, in order (S7)."""
         return self._store.damage

@@ -43,7 +43,7 @@ COMMANDS = {
     "append_custom": "customType data?",
 }
 OUTCOMES = {
-    "delivered": "entryId answer? turns? aborted? error?",
+    "delivered": "entryId answer? turns? aborted? error? errorType? unrecorded?",
     "returned": "text images?",
     "cancelled": "text images?",
     "failed": "reason text images?",

@@ -23,6 +23,7 @@ from sapwood.events.errors import (
     RefusalReason,
     Refused,
     SapwoodError,
+    SessionBroken,
     SessionClosed,
     SessionInUse,
     StaleLeaf,
@@ -131,6 +132,11 @@ SAID: list[tuple[SapwoodError, dict[str, object], str]] = [
     (ProviderError("no such model"), {"retryable": False}, "no such model"),
     (SessionClosed(), {}, "this session is closed: open it again"),
     (
+        SessionBroken("agent crashed too often and stays down"),
+        {"what": "agent crashed too often and stays down"},
+        ("the session broke: agent crashed too often and stays down: what is in the log stays, open it again"),
+    ),
+    (
         InvalidSessionId("-a"),
         {"reason": "bad-input", "session_id": "-a"},
         (
@@ -146,6 +152,7 @@ BLAMED: list[type[SapwoodError]] = [
     StoreError,
     ProviderError,
     SessionClosed,
+    SessionBroken,
     NotAnEntry,
     Unencodable,
 ]
@@ -166,6 +173,7 @@ PARENTS = {
     "Unencodable": SapwoodError,
     "ProviderError": SapwoodError,
     "SessionClosed": SapwoodError,
+    "SessionBroken": SapwoodError,
     "SapwoodError": Exception,
 }
 

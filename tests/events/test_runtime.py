@@ -30,7 +30,7 @@ from tests.strategies import EVENTS, PER_KIND, TEXTS, of
 PIS = {
     "agent_start": "",
     "agent_end": "messages willRetry",
-    "agent_settled": "aborted errorMessage?",
+    "agent_settled": "aborted errorMessage? errorType? unrecorded?",
     "turn_start": "turnIndex",
     "turn_end": "message toolResults",
     "message_start": "message",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sapwood.actors.environment import Environment
-from sapwood.events.errors import CannotOpen, InvalidSessionId
+from sapwood.events.errors import CannotOpen, InvalidSessionId, Refused
 from sapwood.opening import new_header, open_store
 from sapwood.store.jsonl import JsonlStore
 from sapwood.store.memory import MemoryStore
@@ -41,3 +41,16 @@ def test_none_is_memory_a_path_is_a_file_and_a_store_is_itself(tmp_path: Path) -
 def test_a_file_that_must_exist_is_not_made_up(tmp_path: Path) -> None:
     with pytest.raises(CannotOpen):
         open_store(tmp_path / "s.jsonl", Environment(), read_only=True)
+
+
+def test_a_present_folder_that_is_gone_is_told_with_the_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+
+    with pytest.raises(Refused, match="cwd="):
+        open_store(None, Environment())
+    assert new_header(Environment(), cwd="/home/dev").cwd == "/home/dev"

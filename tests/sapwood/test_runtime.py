@@ -20,11 +20,12 @@ from sapwood import (
     Scripted,
     ScriptedAnswer,
     Session,
+    SessionBroken,
     Snapshot,
     open_session,
 )
 from sapwood.actors.environment import Environment
-from sapwood.actors.kernel import ActorFailed, Receipt, Verdict
+from sapwood.actors.kernel import Receipt, Verdict
 from sapwood.events.content import text_of
 from sapwood.events.runtime import AgentSettled
 from sapwood.runtime import RING_EVENTS
@@ -174,7 +175,7 @@ async def test_an_actor_that_cannot_be_mended_leaves_as_one_typed_error() -> Non
             with pytest.raises(Exception, match="agent"):
                 await session.prompt("hi")
 
-    with pytest.raises(ActorFailed):
+    with pytest.raises(SessionBroken, match="agent crashed too often"):
         async with talking(tap=Poison()) as session:
             await use(session)
 

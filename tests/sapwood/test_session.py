@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -27,6 +28,7 @@ from sapwood import (
     TextContent,
     WouldDeadlock,
     open_session,
+    read,
 )
 from sapwood.actors.environment import Environment
 from sapwood.actors.kernel import Closed
@@ -308,7 +310,50 @@ async def test_an_answer_that_cannot_be_written_is_told_with_the_outcome_and_the
         assert isinstance(outcome, Delivered)
         assert (outcome.aborted, outcome.answer) == (False, None)
         assert "EROFS" in (outcome.error or "")
+        assert outcome.error_type == "CannotWrite"
+        assert outcome.unrecorded is not None
+        assert words(outcome.unrecorded) == "lost"
         assert names(drain(reader))[-3:] == ["agent_end", "diagnostic", "agent_settled"]
+
+
+async def test_a_file_that_is_deleted_in_mid_answer_costs_no_answer(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    path = tmp_path / "s.jsonl"
+    async with talking(ScriptedAnswer(text="paid for", wait=1), "next", where=str(path)) as session:
+        handle = session.submit("hi")
+        await trio.sleep(0.5)
+        path.unlink()
+        outcome = await handle.outcome()
+
+        assert isinstance(outcome, Delivered)
+        assert (outcome.failed, outcome.error_type) == (True, "StoreConflict")
+        assert outcome.unrecorded is not None
+        assert words(outcome.unrecorded) == "paid for"
+        assert await session.restore() is None
+        assert not (await session.prompt("again")).failed
+    with read(path) as again:
+        assert [words(message) for message in again.context().messages] == ["hi", "again", "next"]
+
+
+async def test_a_closed_session_has_let_go_of_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    async with talking("one", where=str(path)) as session:
+        await session.prompt("hi")
+        await session.close()
+        async with talking("two", where=str(path)) as other:
+            await other.prompt("and on")
+    with read(path) as again:
+        assert [words(message) for message in again.context().messages] == ["hi", "one", "and on", "two"]
+
+
+@pytest.mark.parametrize(("version", "read_only"), [(3, False), (4, True)])
+async def test_a_session_says_whether_it_can_be_written(tmp_path: Path, version: int, read_only: bool) -> None:
+    path = tmp_path / "s.jsonl"
+    header = {"type": "session", "version": version, "id": "s", "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/"}
+    path.write_text(json.dumps(header) + "\n", encoding="utf-8")
+    async with talking(where=str(path)) as session:
+        assert session.read_only is read_only
 
 
 async def test_a_second_close_waits_for_the_first(autojump_clock: trio.testing.MockClock) -> None:
@@ -410,7 +455,7 @@ class Waiting:
         yield Finish(stop_reason="stop", content=(TextContent(text="told at once"),))
 
 
-@pytest.mark.parametrize("what", ["done", "outcome", "prompt", "abort", "close"])
+@pytest.mark.parametrize("what", ["done", "outcome", "prompt", "abort", "restore", "close"])
 async def test_code_that_the_run_waits_for_cannot_wait_for_the_run(
     what: str, autojump_clock: trio.testing.MockClock
 ) -> None:
@@ -424,6 +469,8 @@ async def test_code_that_the_run_waits_for_cannot_wait_for_the_run(
                 await session.prompt("me too")
             case "abort":
                 await session.abort()
+            case "restore":
+                await session.restore()
             case _:
                 await session.close()
 

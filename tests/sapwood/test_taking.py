@@ -21,6 +21,7 @@ from sapwood.taking import (
     take_path,
     take_place,
     take_providers,
+    take_read_only,
     take_session_id,
     take_since,
     take_tap,
@@ -106,6 +107,12 @@ def test_a_store_is_told_by_all_of_its_port_however_it_comes_by_it() -> None:
         *("read_only", "refresh", "restore", "stage", "sync", "tree", "where"),
     ):
         assert "or from a Store" in refused(take_place, Wrapping(MemoryStore(HEADER), name)), name
+
+
+@pytest.mark.parametrize("read_only", ["no", None, 0, []])
+def test_whether_it_is_only_read_is_said_by_a_bool(read_only: object) -> None:
+    assert (take_read_only(True), take_read_only(False)) == (True, False)
+    assert "read_only is True or False" in refused(take_read_only, read_only)
 
 
 @pytest.mark.parametrize("model", ["x", None, Model, {"provider": "x", "id": "y"}])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sapwood.actors.agent.run import (
     IDLE,
@@ -20,6 +22,7 @@ from sapwood.actors.agent.run import (
     next_step,
 )
 from sapwood.events.commands import Input
+from sapwood.events.errors import CannotWrite
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import AssistantMessage, StopReason
 from sapwood.events.runtime import AgentEnd, AgentStart, MessageEnd, MessageStart, TurnEnd, TurnStart
@@ -71,6 +74,9 @@ def test_a_run_ends_aborted_only_if_its_answer_was(reason: StopReason, *, aborte
     assert play(assistant("hi", stop=reason))[-1] == End(aborted=aborted)
 
 
+FULL = CannotWrite("s.jsonl", OSError(28, "No space left on device"))
+
+
 def broken_at(step: int) -> list[Do]:
     """What a run does whose nth effect cannot be done."""
     done: list[Do] = []
@@ -89,7 +95,7 @@ def broken_at(step: int) -> list[Do]:
             case Tell():
                 happened = Told()
         if n == step:
-            happened = Broke("the disk is full")
+            happened = Broke(FULL)
     raise AssertionError("the run does not end")
 
 
@@ -97,7 +103,27 @@ def broken_at(step: int) -> list[Do]:
 def test_a_run_that_breaks_tells_its_end_and_ends_with_the_reason(step: int) -> None:
     *_, told, end = broken_at(step)
 
-    assert end == End(aborted=False, error="the disk is full")
+    # an answer that came and could not be recorded goes along
+    assert end == End(aborted=False, error=FULL, unrecorded=assistant("hi") if step == 6 else None)
     assert isinstance(told, Tell)
     assert isinstance(told.event, AgentEnd)
     assert not told.event.will_retry
+
+
+@given(st.lists(st.booleans(), max_size=30))
+def test_every_run_ends_whatever_breaks_and_however_often(breaks: list[bool]) -> None:
+    """A run whose last event could not be told used to be told to tell it again, without end."""
+    state = IDLE
+    happened: Happened = Started(INPUT)
+    for broken in [*breaks, *[True] * 3]:
+        state, do = next_step(state, happened)
+        if isinstance(do, End):
+            assert do.error is None or do.error is FULL
+            return
+        if broken:
+            happened = Broke(FULL)
+        elif isinstance(do, Record):
+            happened = Recorded(do.message, do.entry_id or EntryId("a1"))
+        else:
+            happened = Answered(assistant("hi")) if isinstance(do, CallModel) else Told()
+    raise AssertionError("the run does not end")

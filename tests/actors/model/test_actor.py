@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 
@@ -11,6 +12,7 @@ import trio.testing
 
 from sapwood.actors.environment import Environment
 from sapwood.actors.kernel import Ref, Ring, open_system
+from sapwood.actors.kernel.errors import alone
 from sapwood.actors.model.actor import ModelActor
 from sapwood.actors.model.assembly import CUT_OFF, STOPPED
 from sapwood.actors.model.checks import BadPiece
@@ -30,11 +32,11 @@ Told = list[Event]
 
 @asynccontextmanager
 async def model_actor(
-    provider: Provider, reports: list[tuple[str, Exception]] | None = None
+    provider: Provider, reports: list[tuple[str, BaseException]] | None = None
 ) -> AsyncGenerator[tuple[Ref, Told]]:
     told: Told = []
 
-    def report(provider_id: str, fault: Exception) -> None:
+    def report(provider_id: str, fault: BaseException) -> None:
         if reports is not None:
             reports.append((provider_id, fault))
 
@@ -56,7 +58,7 @@ class Strange:
 
     id = "scripted"
 
-    def __init__(self, *pieces: Piece, fault: Exception | None = None) -> None:
+    def __init__(self, *pieces: Piece, fault: BaseException | None = None) -> None:
         self._pieces, self._fault = pieces, fault
 
     @asynccontextmanager
@@ -100,6 +102,70 @@ async def test_a_hosts_provider_that_breaks_is_a_failed_answer_and_the_next_call
 
     assert (answer.stop_reason, answer.error_message) == ("error", "KeyError: 'oops'")
     assert again.error_message == answer.error_message
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        asyncio.CancelledError(),
+        GeneratorExit("gone"),
+        BaseExceptionGroup("two", [ValueError(1), asyncio.CancelledError()]),
+        BaseExceptionGroup("one", [BaseExceptionGroup("in one", [asyncio.CancelledError()])]),
+    ],
+    ids=repr,
+)
+async def test_what_no_library_of_ours_raises_is_a_failed_answer_too(fault: BaseException) -> None:
+    """It used to end the whole session, and what had streamed was lost."""
+    reports: list[tuple[str, BaseException]] = []
+    async with model_actor(Strange(TextDelta(content_index=0, delta="part"), fault=fault), reports) as (model, _):
+        answer = await model.ask(ask())
+
+    assert (text_of(answer.content), answer.stop_reason) == ("part", "error")
+    assert (answer.error_message or "").startswith(type(alone(fault)).__name__)
+    assert reports == [("scripted", fault)]
+
+
+@pytest.mark.parametrize(
+    "end", [KeyboardInterrupt(), SystemExit(3), BaseExceptionGroup("g", [SystemExit(3)])], ids=repr
+)
+async def test_what_is_to_end_the_process_does(end: BaseException) -> None:
+    with pytest.raises(BaseException) as caught:  # noqa: PT011 - the very one, wrapped as trio wraps it
+        async with model_actor(Strange(fault=end)) as (model, _):
+            await model.ask(ask())
+
+    assert type(alone(caught.value)) is type(alone(end))
+
+
+class Endless:
+    """A provider that talks on and never waits."""
+
+    id = "scripted"
+
+    @asynccontextmanager
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Piece]]:
+        async def play() -> AsyncGenerator[Piece]:
+            while True:
+                yield TextDelta(content_index=0, delta="word ")
+
+        async with aclosing(play()) as pieces:
+            yield pieces
+
+
+async def test_a_provider_that_never_waits_can_be_stopped() -> None:
+    """It used to hold up the whole loop, whoever wanted to stop it too."""
+    async with model_actor(Endless()) as (model, told), trio.open_nursery() as nursery:
+        answers: list[AssistantMessage] = []
+
+        async def call() -> None:
+            answers.append(await model.ask(ask()))
+
+        nursery.start_soon(call)
+        while len(told) < 10:
+            await trio.lowlevel.checkpoint()
+        assert await model.ask(StopCall(call_id="c1"))
+
+    assert [answer.stop_reason for answer in answers] == ["aborted"]
+    assert text_of(answers[0].content).startswith("word word ")
 
 
 async def test_a_stream_that_just_ends_is_a_failed_answer() -> None:
@@ -146,7 +212,7 @@ class Deaf(Strange):
 
 @pytest.mark.parametrize("piece", [BAD_DELTA, Finish(stop_reason="pending")])
 async def test_what_is_wrong_with_a_piece_is_said_whatever_breaks_behind_it(piece: Piece) -> None:
-    reports: list[tuple[str, Exception]] = []
+    reports: list[tuple[str, BaseException]] = []
     async with model_actor(Deaf(piece), reports) as (model, _):
         answer = await model.ask(ask())
 
@@ -156,7 +222,7 @@ async def test_what_is_wrong_with_a_piece_is_said_whatever_breaks_behind_it(piec
 
 async def test_a_fault_in_a_providers_code_is_reported_with_its_traceback_and_the_worlds_is_not() -> None:
     """This used to leave no traceback anywhere."""
-    reports: list[tuple[str, Exception]] = []
+    reports: list[tuple[str, BaseException]] = []
     fault = KeyError("oops")
     async with model_actor(Strange(fault=fault), reports) as (model, _):
         await model.ask(ask())
