@@ -25,6 +25,7 @@ DamageKind = Literal[
     "bad_envelope",
     "duplicate_id",
     "second_header",
+    "odd_version",
     "self_parent",
     "cycle",
     "missing_parent",
@@ -49,6 +50,7 @@ SEVERITY: Final[Mapping[DamageKind, Severity]] = {
     "bad_envelope": "lost",
     "duplicate_id": "lost",
     "second_header": "lost",
+    "odd_version": "mended",
     "self_parent": "lost",
     "cycle": "lost",
     "missing_parent": "lost",
@@ -66,8 +68,8 @@ class Damage(Wire, frozen=True, kw_only=True):
     offset: int
     """In bytes. Of what is wrong with an entry's place in the tree: where the entry begins."""
     length: int
-    """In bytes; 0 where nothing is there that should be (a lost newline), where a CR is part of a line's end, and where an entry is whole
-    but stands wrongly."""
+    """In bytes; 0 where nothing is there that should be (a lost newline, a header's version), where a CR is part of a line's end, and
+    where an entry is whole but stands wrongly."""
     entry_id: str | None = None
     """The entry that it is about: the one that was lost if its bytes still show its id, or the one that stands wrongly."""
     parent_id: str | None = None

@@ -3,7 +3,8 @@
 1. Opening and reading write nothing into it; a new session's file appears with its first entries (S4).
 2. An append is behind the old content, or nowhere; `growing` sees to that.
 3. What is damaged stays where it is and is named in `damage` (S7).
-4. A version 1 file is never written: its first append goes to a version 3 session beside it (S3).
+4. A file of version 1, and one whose header has lost its version, is never written: its first append goes to a version 3 session beside
+   it (S3), since other readers would make one chain of what is in it.
 """
 
 from __future__ import annotations
@@ -151,9 +152,7 @@ class JsonlStore:
                 self._take_in(came)
             envelopes = admit(lines, self._held.tree)
             if lines:
-                self._staged = (
-                    self._behind(lines, envelopes) if self.header.version > 1 else self._beside(lines, envelopes)
-                )
+                self._staged = self._beside(lines, envelopes) if self._held.sealed else self._behind(lines, envelopes)
         except OSError as error:
             raise CannotWrite(self.where, error) from error
 
@@ -227,7 +226,7 @@ class JsonlStore:
             self._file.unlock()
             return
         with self._reading():
-            if self.header.version < 2:
+            if self._held.sealed:
                 self._disk.check_folder(os.path.dirname(self._file.path))  # noqa: PTH120 - paths are plain text
             else:
                 self._file.open_for_writing()

@@ -2,7 +2,7 @@
 
 1. One pass that decodes only what the tree needs; payloads stay in the file (S16). What is not read so is left to `repair`.
 2. Lines end at LF alone, and a CR before it is part of the end.
-3. The first header is the header, wherever it stands (S7).
+3. The first header is the header, wherever it stands (S7). One that says version 1, or none, is not believed if its entries name parents.
 4. Every byte is part of an entry or of the header, ends a line, or lies in a `Damage`; reading goes on behind it. Entries that are whole
    and stand wrongly are named too, when all lines are read.
 5. What hangs under a lost entry is bridged to that one's parent where its bytes still show it.
@@ -16,12 +16,12 @@ from typing import Final
 
 import attrs
 import msgspec
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET
 
-from sapwood.events.codec import Envelope, decode_envelope, decode_header
+from sapwood.events.codec import Envelope, decode_envelope
 from sapwood.events.damage import Damage, DamageKind
-from sapwood.events.entries import Header
 from sapwood.events.errors import NotAnEntry
+from sapwood.store.heads import UNREADABLE, Head, decode_old, find_header
 from sapwood.store.repair import BOM, Flaw, Found, invalid_utf8, pieces_of
 from sapwood.store.scanned import Scanned
 from sapwood.store.upcast import from_version_1, made_up_ids
@@ -36,36 +36,16 @@ LOST_RECORDS: Final[frozenset[DamageKind]] = frozenset({"cut_line", "torn_tail",
 """What may have been an entry, and is told with its id if that is still to be read."""
 
 
-class _Old(msgspec.Struct, frozen=True, gc=False):
-    """What is asked of a version 1 line. An id of its own is not the entry's, and may be anything."""
-
-    type: str
-    timestamp: str = ""
-    id: Raw | UnsetType = UNSET
-    parentId: Raw | UnsetType = UNSET  # noqa: N815 - the wire's spelling
-
-
-@attrs.frozen
-class _Head:
-    """A header, where it stands, and where its line begins and ends."""
-
-    header: Header
-    offset: int
-    length: int
-    start: int
-    end: int
-
-
 _envelopes: Final = msgspec.json.Decoder(Envelope)
-_old: Final = msgspec.json.Decoder(_Old)
-_UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, NotAnEntry)
 
 
 def scan(data: bytes) -> Scanned:
     """Index a session's bytes. `NotAnEntry` if there is no header in them."""
-    head = _find_header(data)
-    held = Scanned(head.header)
+    head = find_header(data)
+    held = Scanned(head.header, sealed=head.sealed)
     scanning = _Scan(held, data)
+    if head.sealed and head.header.version > 1:
+        scanning.note("odd_version", head.offset)
     scanning.run(scanning.after_bom(), head.start)
     scanning.take_header(head)
     scanning.run(head.end + 1, len(data))
@@ -81,29 +61,6 @@ def scan_more(held: Scanned, data: bytes, offset: int) -> tuple[Damage, ...]:
     scanning = _Scan(held, data)
     scanning.run(0, len(data))
     return scanning.finish(offset)
-
-
-def _find_header(data: bytes) -> _Head:
-    first = len(BOM) if data.startswith(BOM) else 0
-    at = data.find(b'"session"')
-    while at >= 0:
-        start, end = max(first, data.rfind(b"\n", 0, at) + 1), _end_of_line(data, at)
-        for offset, length in _headers_in(data[start:end], start):
-            try:
-                return _Head(decode_header(data[offset : offset + length]), offset, length, start, end)
-            except NotAnEntry:
-                continue
-        at = data.find(b'"session"', end)
-    raise NotAnEntry("no line of it is a session header", data[:80])
-
-
-def _headers_in(line: bytes, offset: int) -> Iterator[tuple[int, int]]:
-    """Where there may be a header: it is the line, or a record in it."""
-    line = line.removesuffix(b"\r")
-    yield offset, len(line)
-    for piece in pieces_of(line, offset, decode_envelope, last=False):
-        if isinstance(piece, Found) and piece.envelope.type == "session":
-            yield piece.offset, piece.length
 
 
 class _Scan:
@@ -138,7 +95,11 @@ class _Scan:
         self._flaws.append(Flaw("bom", 0, len(BOM)))
         return len(BOM)
 
-    def take_header(self, head: _Head) -> None:
+    def note(self, kind: DamageKind, at: int) -> None:
+        """Something is wrong, and all of it is read."""
+        self._flaws.append(Flaw(kind, at, 0))
+
+    def take_header(self, head: Head) -> None:
         """And what else is on its line."""
         self._lines += 1
         self._header_at = head.offset
@@ -183,7 +144,7 @@ class _Scan:
             line = data[at:end]
             try:
                 envelope = read(line)
-            except _UNREADABLE:
+            except UNREADABLE:
                 self._take_odd(line, at)
             else:
                 if envelope.type == "session":
@@ -226,7 +187,7 @@ class _Scan:
 
     def _read_old(self, at: int, stop: int) -> int:
         """The same of version 1, whose lines have the ids of their places. Spelt out: it is done for every line."""
-        data, find, decode, add = self._data, self._data.find, _old.decode, self._kinds.append
+        data, find, decode, add = self._data, self._data.find, decode_old, self._kinds.append
         offset, length = self.held.offsets.append, self.held.lengths.append
         while at < stop:
             end = find(b"\n", at)
@@ -235,7 +196,7 @@ class _Scan:
             line = data[at:end]
             try:
                 old = decode(line)
-            except _UNREADABLE:
+            except UNREADABLE:
                 old = None
             if old is None or old.id is not UNSET or old.parentId is not UNSET or old.type == "session":
                 self._take_odd(line, at)
@@ -334,8 +295,3 @@ class _Scan:
                 bridged=lost is not None and self.held.tree.is_bridged(lost, one.parent_id),
                 count=one.count,
             )
-
-
-def _end_of_line(data: bytes, at: int) -> int:
-    end = data.find(b"\n", at)
-    return len(data) if end < 0 else end

@@ -26,6 +26,8 @@ class Scanned:
     """In file order."""
     lines: int = 0
     """How many have begun; 0 if not even the header is written."""
+    sealed: bool = False
+    """Whether what is added goes to a session beside it: the file's header does not say that its entries name their parents."""
 
     def placed(self, lengths: Iterable[int], offset: int) -> None:
         """More lines, that were written from `offset` on, each with its LF; the header's before the first, if it was not there."""

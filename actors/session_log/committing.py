@@ -260,7 +260,7 @@ class Committer:
     def _tell(self, batch: _Batch, first: int) -> None:
         store, view = self._store, self._view
         if store.where != batch.where:
-            why = "a version 1 file is never written: its entries were copied to a version 3 session beside it"
+            why = "a file of version 1, or of none, is never written: its entries were copied to a version 3 session beside it"
             self._publish(SessionMoved(old_path=batch.where, new_path=store.where, why=why))
         for entry in batch.entries.values():  # what somebody else wrote meanwhile may stand before it
             index = view.tree.index(entry.id)

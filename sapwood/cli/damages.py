@@ -27,6 +27,7 @@ SAID: Final[Mapping[DamageKind, str]] = {
     "bad_envelope": "an entry without a type, an id or a parent that can be read",
     "duplicate_id": "an entry whose id is taken: the first one counts",
     "second_header": "another header: the first one counts",
+    "odd_version": "the header does not say its version: its entries do",
     "self_parent": "an entry that names itself as its parent",
     "cycle": "an entry whose parent hangs under it",
     "missing_parent": "an entry whose parent is not in the file",

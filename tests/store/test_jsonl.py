@@ -332,6 +332,20 @@ def test_a_later_version_is_for_reading_only(path: Path) -> None:
     watched.assert_untouched()
 
 
+def test_a_session_whose_header_lost_its_version_goes_on_beside_it_with_its_own_tree(path: Path) -> None:
+    path.write_bytes(file_of(A, line("b", "a"), line("c", "a"), head=header_of(None) + b"\n"))
+    watched = Watched(path)
+    store = opened(path)
+    store.append([line("d", "c")])
+    watched.assert_untouched()
+    again = reread(Path(store.where))
+
+    assert store.where == str(path.with_name("s.v3.jsonl"))
+    assert (again.header.version, again.damage) == (3, [])
+    assert [(one[0], one[2]) for one in shape_of(again)][:4] == [("a", None), ("b", 0), ("c", 0), ("d", 2)]
+    assert shape_of(store) == shape_of(again)
+
+
 def test_a_later_version_is_not_put_back_over_what_stands_at_its_path(path: Path) -> None:
     path.write_bytes(file_of(A, head=header_of(4) + b"\n"))
     store = opened(path)

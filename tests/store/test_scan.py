@@ -249,10 +249,11 @@ def at_depth(frames: int, act: Callable[[], Scanned]) -> Scanned:
 def test_a_deep_line_is_read_however_deep_the_caller_stands(depth: int, version: int | None) -> None:
     """It used to be an entry for one caller, and unread for another."""
     deep = b'{"type":"x","id":"b","parentId":"a","deep":' + b"[" * depth + b"]" * depth + b"}"
-    data = file_of(A, deep, C, head=header_of(version) + b"\n")
+    first = A if version else OLD[0]
+    data = file_of(first, deep, C, head=header_of(version) + b"\n")
     near, far = scan(data), at_depth(700, lambda: scan(data))
 
-    assert lines(data, near) == lines(data, far) == [A, deep, C]
+    assert lines(data, near) == lines(data, far) == [first, deep, C]
     assert (ids(near), near.damage) == (ids(far), far.damage)
     assert near.damage == []
 
@@ -284,6 +285,26 @@ def test_a_version_1_file_is_one_chain_with_ids_by_place(version: int | None) ->
     assert ids(scanned) == [made_up_ids("old")(place) for place in range(3)]
     assert scanned.tree.path(2) == [0, 1, 2]
     assert [scanned.tree.kind(index) for index in range(3)] == ["message", "custom", "message"]
+
+
+@pytest.mark.parametrize("said", [b'"versioo":3', b'"version":null', b'"version":-1', b'"version":1'])
+def test_entries_that_name_their_parents_are_not_made_a_chain_because_the_header_lost_its_version(said: bytes) -> None:
+    """One bad byte in the header used to bring an abandoned branch back, in silence."""
+    lost = header_of(3).replace(b'"version": 3', said)
+    assert lost != header_of(3)
+    bad = [b'{"ty', header_of(3)]
+    data = file_of(*bad, A, line("b", "a"), line("c", "a"), head=lost + b"\n")
+    held = scan(data)
+
+    assert (ids(held), held.tree.path(2)) == (["a", "b", "c"], [0, 2])
+    assert (held.header.version, held.sealed) == (2, True)
+    assert [one.kind for one in held.damage] == ["odd_version", "cut_line", "second_header"]
+    assert [one.severity for one in held.damage if one.kind == "odd_version"] == ["mended"]
+
+
+def test_what_says_its_version_is_not_sealed() -> None:
+    assert [scan(file_of(A, head=header_of(version) + b"\n")).sealed for version in (2, 3)] == [False, False]
+    assert scan(old_file(*OLD)).sealed
 
 
 def test_damage_in_a_version_1_file_takes_no_place() -> None:
@@ -380,8 +401,17 @@ def mixed(version: int | None) -> bytes:
         b"\0" + many[3] + many[4] + b"\0",
         b'{"type":"x","id":"\xff","t":1}',
     )
+    first = [] if version else [OLD[0]]
     data = file_of(
-        A, *many[:2], B, A, *OLD, *odd, line("x", "8", text="?").replace(b"?", b"\xff"), head=header_of(version) + b"\n"
+        *first,
+        A,
+        *many[:2],
+        B,
+        A,
+        *OLD,
+        *odd,
+        line("x", "8", text="?").replace(b"?", b"\xff"),
+        head=header_of(version) + b"\n",
     )
     return data + file_of(*many[5:], head=b"") + b'{"type":"x","id":5}\r\n' + B[:9]
 
