@@ -57,9 +57,8 @@ def damage_in_short(session: Reading) -> Iterator[Line]:
     wrong = [one for one in session.damage if not one.is_note]
     lost = sum(one.severity == "lost" for one in wrong)
     if wrong:
-        told = (
-            f"the file is damaged in {counted(len(wrong), 'place')}, with something lost in {lost}: see `sapwood check`"
-        )
+        what = f"something lost in {lost}" if lost else "nothing lost"
+        told = f"the file is damaged in {counted(len(wrong), 'place')}, with {what}: see `sapwood check`"
         yield line(Piece(told, "bad"))
 
 
@@ -72,5 +71,5 @@ def _said(damage: Damage) -> str:
     many = f" ({damage.count} in all)" if damage.count > 1 else ""
     entry = "" if damage.entry_id is None else f"; entry {cut(damage.entry_id, 40)}"
     parent = "" if damage.parent_id is None else f", parent {cut(damage.parent_id, 40)}"
-    bridged = "; what hung under it hangs under its parent" if damage.bridged else ""
+    bridged = "; any entry under it hangs under its parent" if damage.bridged else ""
     return f"{SAID[damage.kind]}{many}{entry}{parent}{bridged}"

@@ -30,7 +30,7 @@ def test_every_kind_has_its_words() -> None:
             CUT,
             (
                 "  line 8, byte 1830, 585 bytes: a line that is cut in the middle; entry e1, parent e0; "
-                "what hung under it hangs under its parent (lost)"
+                "any entry under it hangs under its parent (lost)"
             ),
         ),
         (ROOTS, "  line 4, byte 300: more than one root, as a reset of the leaf leaves it (2 in all) (note)"),
@@ -76,3 +76,19 @@ def test_a_drawing_tells_in_one_line_that_the_file_is_damaged(tmp_path: Path) ->
         (line,) = damage_in_short(session)
 
     assert plain(line) == "the file is damaged in 2 places, with something lost in 2: see `sapwood check`"
+
+
+def test_a_drawing_speaks_of_no_loss_where_nothing_is_lost_and_of_no_damage_where_there_are_but_notes(
+    tmp_path: Path,
+) -> None:
+    """This used to say "with something lost in 0" of a byte order mark."""
+    path = session_file(tmp_path, message_entry("a", user("hi")), message_entry("b", user("anew")))
+    with read(path) as session:
+        assert [one.kind for one in session.damage] == ["several_roots"]
+        assert list(damage_in_short(session)) == []
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+
+    with read(path) as session:
+        (line,) = damage_in_short(session)
+
+    assert plain(line) == "the file is damaged in 1 place, with nothing lost: see `sapwood check`"
