@@ -10,11 +10,13 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from typing import Final
 
-from sapwood.cli.trouble import Trouble
+from sapwood.cli.trouble import Trouble, Unreadable, session_at
 from sapwood.events.base import Json
+from sapwood.reading import ReadSession
 from sapwood.words.wording import Line, Style, plain
 
 _STYLES: Final[dict[Style, str]] = {
@@ -68,6 +70,18 @@ class Printer:
                 Text.assemble(*((piece.text, _STYLES[piece.style]) for piece in pieces)), soft_wrap=True, end=""
             )
         return capture.get()
+
+
+@contextmanager
+def session_shown(path: str, printer: Printer, *, as_json: bool) -> Generator[ReadSession]:
+    """The session in a file, to be shown. What is wrong with the file is `Unreadable`, and in JSON it is printed as well."""
+    try:
+        with session_at(path) as session:
+            yield session
+    except Unreadable as trouble:
+        if as_json:
+            printer.json({"path": path, "status": trouble.status, "error": trouble.format_message()})
+        raise
 
 
 def unwritable(error: OSError) -> Trouble:

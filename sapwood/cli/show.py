@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import click
 
-from sapwood.cli.trouble import session_at
-
 
 @click.command("show")
 @click.argument("file", type=click.Path())
@@ -32,13 +30,14 @@ def command(file: str, *, full: bool, window: int | None, as_json: bool) -> None
     "totals": {"messages", "unsent", "tokens", "sentTokens"}, "usage": {"tokens", "window", "percent", "text", "source"},
     "damage": as `sapwood check` has it};
     a message is {"role", "tokens", "entryId", "unsent", "text", "message"}.
+    Of a file with no session to read, {"path", "status", "error"}, as `sapwood check` has them.
     """  # noqa: D301 - click's own mark for lines that it may not wrap
     # commands load what they need when they run: in here
     from sapwood.cli.context import show, to_json  # noqa: PLC0415
-    from sapwood.cli.printing import Printer  # noqa: PLC0415
+    from sapwood.cli.printing import Printer, session_shown  # noqa: PLC0415
 
     printer = Printer()
-    with session_at(file) as session:
+    with session_shown(file, printer, as_json=as_json) as session:
         if as_json:
             printer.json(to_json(session, window=window))
         else:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import click
 
-from sapwood.cli.trouble import session_at
-
 
 @click.command("tree")
 @click.argument("file", type=click.Path())
@@ -28,14 +26,14 @@ def command(file: str, *, as_json: bool) -> None:
     The JSON: {"session": {"id", "path", "version", "cwd", "name", "parentSession"}, "leaf", "position", "entries": [...],
     "damage": as `sapwood check` has it}; an entry is
     {"id", "parentId", "kind", "role", "timestamp", "text", "label", "depth", "onPath", "detached", "lostParentId"},
-    in the order of drawing.
+    in the order of drawing. Of a file with no session to read, {"path", "status", "error"}, as `sapwood check` has them.
     """  # noqa: D301 - click's own mark for lines that it may not wrap
     # commands load what they need when they run: in here
     from sapwood.cli.drawing import draw, to_json  # noqa: PLC0415
-    from sapwood.cli.printing import Printer  # noqa: PLC0415
+    from sapwood.cli.printing import Printer, session_shown  # noqa: PLC0415
 
     printer = Printer()
-    with session_at(file) as session:
+    with session_shown(file, printer, as_json=as_json) as session:
         if as_json:
             printer.json(to_json(session))
         else:

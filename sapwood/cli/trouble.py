@@ -9,7 +9,7 @@ import errno
 import os
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from typing import IO, Any, Final
+from typing import IO, Any, ClassVar, Final, Literal
 
 import click
 
@@ -22,6 +22,8 @@ DIFFERENT: Final = 1
 CANNOT: Final = 2
 DAMAGED: Final = 3
 NO_SESSION: Final = 4
+FileStatus = Literal["clean", "damaged", "no-session", "unreadable"]
+"""What a file may be, in JSON."""
 LONGEST_SENTENCE: Final = 1000
 """Characters of a complaint: two paths and what is wrong."""
 
@@ -35,10 +37,17 @@ class Trouble(click.ClickException):
         complain(self.format_message(), file=file)
 
 
-class NoSession(Trouble):
+class Unreadable(Trouble):
+    """There is no session to be read at a path."""
+
+    status: ClassVar[FileStatus] = "unreadable"
+
+
+class NoSession(Unreadable):
     """The file is there and is no session."""
 
     exit_code = NO_SESSION
+    status = "no-session"
 
 
 def complain(sentence: str, *, file: IO[Any] | None = None) -> None:
@@ -49,7 +58,7 @@ def complain(sentence: str, *, file: IO[Any] | None = None) -> None:
 
 @contextmanager
 def session_at(path: str) -> Generator[ReadSession]:
-    """The session in a file, for reading; whatever is wrong with it is a `Trouble`."""
+    """The session in a file, for reading; whatever is wrong with it is `Unreadable`."""
     try:
         with read(path) as session:
             yield session
@@ -57,9 +66,9 @@ def session_at(path: str) -> Generator[ReadSession]:
         why = "is no session, for it has no session header: name a .jsonl file of Pi or Sapwood"
         raise NoSession(f"{named(path)} {why}") from error
     except CannotOpen as error:
-        raise Trouble(_spoken(path, error)) from error
+        raise Unreadable(_spoken(path, error)) from error
     except StoreError as error:
-        raise Trouble(str(error)) from error
+        raise Unreadable(str(error)) from error
 
 
 def _spoken(path: str, error: CannotOpen) -> str:
