@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from sapwood.cli.trouble import DAMAGED, NoSession, Trouble, complain, session_at
+from sapwood.cli.trouble import DAMAGED, Unreadable, complain, session_at
 
 
 @click.command("check")
@@ -24,35 +24,38 @@ def command(files: tuple[str, ...], *, as_json: bool) -> int:
       sapwood check ~/.pi/agent/sessions/*/*.jsonl
 
     \b
-    The JSON: {"files": [{"path", "status", "entries", "damage": [...], "error"}]}; the status is clean, damaged, no-session or unreadable;
+    The JSON: {"files": [{"path", "status", "version", "readOnly", "entries", "damage": [...], "error"}]};
+    the status is clean, damaged, no-session or unreadable; readOnly is true of a version later than this release writes;
     a damage is {"kind", "severity", "line", "offset", "length", "entryId", "parentId", "bridged", "count"}.
     """  # noqa: D301 - click's own mark for lines that it may not wrap
     # commands load what they need when they run: in here
-    from sapwood.cli.damages import damage_json, damage_line, is_damaged  # noqa: PLC0415
+    from sapwood.cli.damages import damage_json, damage_line, is_damaged, is_later, version_in_short  # noqa: PLC0415
     from sapwood.cli.printing import Printer  # noqa: PLC0415
     from sapwood.words.wording import Piece, counted, line, named  # noqa: PLC0415
 
     printer, reports, code = Printer(), list[object](), 0
+    nothing: dict[str, object] = {"version": None, "readOnly": None, "entries": 0, "damage": [], "error": None}
     for file in files:
         try:
             with session_at(file) as session:
-                damage, entries = session.damage, len(session.tree())
-        except Trouble as trouble:
+                damage, entries, version = session.damage, len(session.tree()), session.header.version
+                later, note = is_later(session), list(version_in_short(session))
+        except Unreadable as trouble:
             code = max(code, trouble.exit_code)
-            status = "no-session" if isinstance(trouble, NoSession) else "unreadable"
             said = trouble.format_message()
-            reports.append({"path": file, "status": status, "entries": 0, "damage": [], "error": said})
+            reports.append({**nothing, "path": file, "status": trouble.status, "error": said})
             if not as_json:
                 complain(said)
             continue
         damaged = is_damaged(damage)
         code = max(code, DAMAGED if damaged else 0)
         status = "damaged" if damaged else "clean"
-        report = {"path": file, "status": status, "entries": entries, "damage": damage_json(damage), "error": None}
-        reports.append(report)
+        report = {"path": file, "status": status, "version": version, "readOnly": later, "entries": entries}
+        reports.append({**report, "damage": damage_json(damage), "error": None})
         if not as_json:
             told = Piece(status, "bad" if damaged else "good")
             printer.lines([line(f"{named(file)}: ", told, f", {counted(entries, 'entry', 'entries')}")])
+            printer.lines(line("  ", *one) for one in note)
             printer.lines(map(damage_line, damage))
     if as_json:
         printer.json({"files": reports})

@@ -9,7 +9,7 @@ from typing import Final, assert_never
 
 import msgspec
 
-from sapwood.cli.damages import damage_in_short, damage_json
+from sapwood.cli.damages import damage_in_short, damage_json, version_in_short
 from sapwood.cli.drawing import session_json, short_ids
 from sapwood.events.base import Json
 from sapwood.events.context import Absent, Context, ContextItem, Measured, Unsent
@@ -58,6 +58,7 @@ def show(session: Reading, *, window: int | None, full: bool) -> Iterator[Line]:
             yield from (line("    ", text) for text in visible(message_in_words(item.message)).split("\n"))
     yield line()
     yield from _sums(session, context, window)
+    yield from version_in_short(session)
     yield from damage_in_short(session)
 
 

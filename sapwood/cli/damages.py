@@ -1,4 +1,4 @@
-"""What is wrong with a session's file, in words and as plain values. No I/O."""
+"""What is wrong with a session's file, and that it can be read only: in words and as plain values. No I/O."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import msgspec
 
 from sapwood.events.base import Json
 from sapwood.events.damage import Damage, DamageKind, Severity
+from sapwood.events.entries import SESSION_VERSION
 from sapwood.reading import Reading
 from sapwood.words.wording import Line, Piece, Style, counted, cut, line
 
@@ -60,6 +61,18 @@ def damage_in_short(session: Reading) -> Iterator[Line]:
         what = f"something lost in {lost}" if lost else "nothing lost"
         told = f"the file is damaged in {counted(len(wrong), 'place')}, with {what}: see `sapwood check`"
         yield line(Piece(told, "bad"))
+
+
+def is_later(session: Reading) -> bool:
+    """Whether a later version wrote the file, so that it can be read only (S2)."""
+    return session.header.version > SESSION_VERSION
+
+
+def version_in_short(session: Reading) -> Iterator[Line]:
+    """One line below a drawing, if a later version wrote the file."""
+    if is_later(session):
+        told = f"format version {session.header.version}: this release writes up to {SESSION_VERSION}, so it can be read only"
+        yield line(Piece(told, "bold"))
 
 
 def damage_json(damage: Sequence[Damage]) -> Json:

@@ -13,7 +13,7 @@ from typing import Final
 
 import attrs
 
-from sapwood.cli.damages import damage_in_short, damage_json
+from sapwood.cli.damages import damage_in_short, damage_json, version_in_short
 from sapwood.events.base import Json
 from sapwood.events.entries import MessageEntry
 from sapwood.events.ids import EntryId
@@ -79,6 +79,7 @@ def draw(session: Reading) -> Iterator[Line]:
             Piece(_gap(tree, one.index), "bad"),
             Piece(f"  <- {marks[one.index]}" if one.index in marks else "", "bold"),
         )
+    yield from version_in_short(session)
     yield from damage_in_short(session)
 
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from sapwood.cli.main import sapwood
 from tests.build import message_entry, user
-from tests.sapwood.cli.sessions import DATA, REAL, session_file
+from tests.sapwood.cli.sessions import DATA, LATER, READ_ONLY, REAL, session_file
 
 
 def check(*args: object) -> Result:
@@ -89,6 +89,17 @@ def test_the_json_has_every_file_and_place(tmp_path: Path) -> None:
     ]
     assert [place["kind"] for place in reports[0]["damage"]] == ["cut_line"]
     assert [report["error"] is None for report in reports] == [True, True, False, False]
+
+
+def test_a_later_version_can_be_read_only_and_is_clean(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(LATER)
+
+    result = check(path)
+    later, old, gone = json.loads(check("--json", path, DATA / "v2.jsonl", tmp_path / "gone").output)["files"]
+
+    assert (result.return_value, result.output) == (0, f"{path}: clean, 0 entries\n  {READ_ONLY}\n")
+    assert [(one["version"], one["readOnly"]) for one in (later, old, gone)] == [(9, True), (2, False), (None, None)]
 
 
 @pytest.mark.parametrize(("content", "code"), [(None, 2), (b"hello\n", 4), (b"", 0)])

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from sapwood.cli.main import sapwood
-from tests.sapwood.cli.sessions import DATA, REAL
+from tests.sapwood.cli.sessions import DATA, LATER, READ_ONLY, REAL
 
 
 def show(*args: object) -> Result:
@@ -97,3 +97,11 @@ def test_in_json_a_file_that_fails_is_a_document_as_check_has_it(
     assert (result.exit_code, value["status"]) == (code, status)
     assert value == {key: checked[key] for key in ("path", "status", "error")}
     assert result.stderr == f"sapwood: {value['error']}\n"
+
+
+def test_of_a_later_version_it_says_that_it_can_be_read_only(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(LATER)
+
+    assert show(path).output.splitlines()[-1] == READ_ONLY
+    assert "read only" not in show(DATA / "v2.jsonl").output
