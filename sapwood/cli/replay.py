@@ -44,14 +44,15 @@ def command(ctx: click.Context, paths: tuple[str, ...], *, as_json: bool) -> Non
     from sapwood.scenario.timeline import timeline, to_json  # noqa: PLC0415
     from sapwood.words.wording import line  # noqa: PLC0415
 
-    printer, code = Printer(), 0
+    printer, code, unplayed = Printer(), 0, 0
     played: list[Played] = []
     errors: list[ScenarioError] = []
     for one in _play_all(paths):
         if isinstance(one, ScenarioError):
-            errors.append(one)
-            code = max(code, CANNOT)
-            complain(str(one))
+            code, unplayed = max(code, CANNOT), unplayed + 1
+            for error in (one, *one.others):
+                errors.append(error)
+                complain(str(error))
             continue
         played.append(one)
         code = max(code, DIFFERENT if one.differences else 0)
@@ -59,9 +60,9 @@ def command(ctx: click.Context, paths: tuple[str, ...], *, as_json: bool) -> Non
             printer.lines([*timeline(one), line()])
     if as_json:
         printer.json({"scenarios": [to_json(one) for one in played], "errors": [str(error) for error in errors]})
-    elif len(played) + len(errors) > 1:
+    elif len(played) + unplayed > 1:
         bad = sum(bool(one.differences) for one in played)
-        printer.text(f"{len(played) - bad} as expected, {bad} different, {len(errors)} not played")
+        printer.text(f"{len(played) - bad} as expected, {bad} different, {unplayed} not played")
     ctx.exit(code)
 
 

@@ -24,7 +24,10 @@ MOST_BYTES: Final = 16 * 2**20
 
 
 def load(path: str | os.PathLike[str]) -> Scenario:
-    """The scenario in a file. Raises `ScenarioError`, with file and line: unreadable, no YAML, or not what the language says."""
+    """The scenario in a file. Raises `ScenarioError`, with file and line: unreadable, no YAML, or not what the language says.
+
+    Of several mistakes of form it is the first, and bears the `others`.
+    """
     where = Path(path)
     try:
         document = parse(_read(os.fspath(path)))
@@ -33,7 +36,9 @@ def load(path: str | os.PathLike[str]) -> Scenario:
     try:
         story = fit(document.value, document.line_of)
     except Misfit as misfit:
-        raise ScenarioError(str(path), document.line_of(misfit.place), _spoken(misfit)) from misfit
+        first, *others = ((document.line_of(one.place), _spoken(one)) for one in misfit.each())
+        more = tuple(ScenarioError(str(path), *other) for other in others)
+        raise ScenarioError(str(path), *first, others=more) from misfit
     scenario = Scenario(path=where, story=story, line_of=document.line_of)
     if isinstance(story.session, FromFile):
         why = missing(session_path(scenario, story.session))

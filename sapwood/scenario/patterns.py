@@ -31,12 +31,10 @@ class Item(msgspec.Struct, rename="camel"):
     message: Message
 
 
-def check_keys(pattern: Json, kind: Any) -> None:
-    """`Misfit`, with its place in the pattern, for a key that no value of this type has."""
-    strange = next(_strange(pattern, _members([inspect.type_info(kind)]), ()), None)
-    if strange is not None:
-        place, known = strange
-        raise Misfit(unknown("key", str(place[-1]), known), place)
+def strange_keys(pattern: Json, kind: Any) -> Iterator[Misfit]:
+    """A `Misfit`, with its place in the pattern, for each key that no value of this type has."""
+    for place, known in _strange(pattern, _members([inspect.type_info(kind)]), ()):
+        yield Misfit(unknown("key", str(place[-1]), known), place)
 
 
 _Types = tuple[inspect.Type, ...]

@@ -2,12 +2,14 @@
 
 1. Text is text, a number is a number: nothing is turned into something else.
 2. An unknown key is refused, with the nearest right one; a key that is missing beside it is not told, for it may be the same one.
-3. Of several faults the one that stands first in the file is told: `fit` raises one `Misfit`, and nothing else.
+3. Of several faults the one that stands first in the file is raised, a `Misfit` that bears the others, and nothing else. What msgspec
+   takes apart (a literal event, entry, model or usage) tells the first of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import Any, Final, Literal, cast, get_args, get_origin
 
 import attrs
@@ -20,7 +22,7 @@ from sapwood.events.entries import KnownEntry
 from sapwood.events.messages import Message, Usage
 from sapwood.events.models import Model
 from sapwood.events.runtime import Event
-from sapwood.scenario.errors import Misfit, hint, unknown
+from sapwood.scenario.errors import ENOUGH, Misfit, hint, together, unknown
 from sapwood.scenario.language import (
     DEFAULT_MODEL,
     LONGEST_WAIT,
@@ -38,7 +40,7 @@ from sapwood.scenario.language import (
     Story,
 )
 from sapwood.scenario.matching import GAP
-from sapwood.scenario.patterns import Item, check_keys
+from sapwood.scenario.patterns import Item, strange_keys
 from sapwood.scenario.wire import ENTRY_KINDS, EVENT_NAMES, tags, to_entries, to_event, to_model, to_usage
 from sapwood.words.wording import one_line, quoted
 
@@ -50,12 +52,11 @@ Hook = Callable[[Json, Any], Any]
 
 
 def fit(value: Json, line_of: Callable[[Place], int]) -> Story:
-    """The story in a value, or the first `Misfit` in it."""
+    """The story in a value, or the `Misfit`s in it together, in the order of the file."""
     try:
         return _converter(_model_of(value)).structure(value, Story)
     except (BaseValidationError, Misfit) as error:
-        faults = list(_faults(error, ()))
-        raise min(faults, key=lambda fault: line_of(fault.place)) from error
+        raise together(sorted(_faults(error, ()), key=lambda fault: line_of(fault.place))) from error
 
 
 def _model_of(value: Json) -> Model:
@@ -163,14 +164,13 @@ def _by_key(what: str, table: Mapping[str, type], made: Converter) -> Hook:
             return None
         if not is_object(value):
             raise Misfit(f"a {what} must be a mapping with one of: {', '.join(table)}")
-        strange = next((key for key in value if key not in every), None)
-        if strange is not None:
-            raise Misfit(unknown("key", strange, every), (strange,))
         named = [key for key in value if key in table]
-        if len(named) != 1:
-            raise Misfit(f"a {what} needs exactly one of: {', '.join(table)}", tuple(named[1:2]))
-        kind: Any = table[named[0]]
-        return made.structure(value, kind)
+        if len(named) == 1:
+            kind: Any = table[named[0]]
+            return made.structure(value, kind)
+        others = islice((key for key in value if key not in every), ENOUGH)
+        strange = [Misfit(unknown("key", key, every), (key,)) for key in others]
+        raise together(strange or [Misfit(f"a {what} needs exactly one of: {', '.join(table)}", tuple(named[1:2]))])
 
     return hook
 
@@ -178,23 +178,29 @@ def _by_key(what: str, table: Mapping[str, type], made: Converter) -> Hook:
 def _patterns(key: str, what: str, known: frozenset[str], kind: Any) -> Hook:
     """A list of patterns: `...`, the name of a kind, or a mapping."""
 
-    def pattern(item: Json, at: int) -> Pattern:
-        if item == GAP:
-            return Pattern(GAP)
-        value: Json = {key: item} if isinstance(item, str) else item
+    def written_out(item: Json) -> Json:
+        return {key: item} if isinstance(item, str) and item != GAP else item
+
+    def faults(value: Json) -> Iterator[Misfit]:
+        if value == GAP:
+            return
         if not is_object(value):
-            raise Misfit(f"must be {GAP}, the name of an {what}, or a mapping with its {key}", (at,))
+            yield Misfit(f"must be {GAP}, the name of an {what}, or a mapping with its {key}")
+            return
         name = value.get(key)
         if isinstance(name, str) and not name.endswith(GAP) and name not in known:
-            raise Misfit(f"no {what} has the {key} {quoted(name)}{hint(name, known)}", (at, key))
-        try:
-            check_keys(value, kind)
-        except Misfit as misfit:
-            raise Misfit(misfit.message, (at, *misfit.place)) from misfit
-        return Pattern(value)
+            yield Misfit(f"no {what} has the {key} {quoted(name)}{hint(name, known)}", (key,))
+            return  # its other keys may be right for the kind that is meant
+        yield from strange_keys(value, kind)
 
     def hook(value: Json, _: Any) -> tuple[Pattern, ...] | None:
-        return None if value is None else tuple(pattern(item, at) for at, item in enumerate(_listed(value)))
+        if value is None:
+            return None
+        values = [written_out(item) for item in _listed(value)]
+        found = list(islice(((fault, at) for at, item in enumerate(values) for fault in faults(item)), ENOUGH))
+        if found:
+            raise together(one for fault, at in found for one in fault.each((at,)))
+        return tuple(map(Pattern, values))
 
     return hook
 
@@ -224,7 +230,7 @@ def _faults(error: BaseException, place: Place) -> Iterator[Misfit]:
             known = [field.name.removesuffix("_") for field in attrs.fields(kind)]
             for key in sorted(extra):
                 yield Misfit(unknown("key", key, known), (*place, key))
-        case Misfit(message=message, place=inner):
-            yield Misfit(message, (*place, *inner))
+        case Misfit():
+            yield from error.each(place)
         case _:  # what we did not think of is the text's doing all the same
             yield Misfit(f"does not fit: {one_line(f'{type(error).__name__}: {error}')}", place)

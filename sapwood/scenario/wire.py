@@ -21,7 +21,7 @@ from sapwood.events.messages import Usage
 from sapwood.events.models import Model
 from sapwood.events.runtime import Event
 from sapwood.events.times import iso
-from sapwood.scenario.errors import Misfit, hint, unknown
+from sapwood.scenario.errors import ENOUGH, Misfit, hint, together, unknown
 from sapwood.scenario.language import DEFAULT_MODEL, Place
 from sapwood.words.wording import one_line, quoted
 
@@ -34,6 +34,8 @@ def tags(union: Any) -> frozenset[str]:
 EVENT_NAMES: Final = tags(Event)
 ENTRY_KINDS: Final = tags(KnownEntry)
 
+_BY_ENTRIES_ABOVE: Final = frozenset({("id",), ("parentId",)})
+"""What is wrong here below an entry that does not fit may be wrong because of it."""
 _AT: Final = re.compile(r" - at `\$?(?P<path>[^`]*)`$")
 _STEP: Final = re.compile(r"\.([^.\[]+)|\[([0-9]+)\]")
 _UNKNOWN_FIELD: Final = re.compile(r"Object contains unknown field `([^`]*)`")
@@ -57,11 +59,17 @@ def to_event(value: Json, model: Model = DEFAULT_MODEL) -> Event:
 def to_entries(values: Sequence[Json], model: Model = DEFAULT_MODEL) -> tuple[KnownEntry, ...]:
     """Literal entries, each filled in and hung under the one before it unless it names its parent."""
     entries: list[KnownEntry] = []
+    faults: list[Misfit] = []
     for at, value in enumerate(values):
+        if len(faults) >= ENOUGH:
+            break
         try:
             entries.append(_to_entry(value, entries, model))
         except Misfit as misfit:
-            raise Misfit(misfit.message, (at, *misfit.place)) from misfit
+            if not faults or misfit.place[:1] not in _BY_ENTRIES_ABOVE:
+                faults.extend(misfit.each((at,)))
+    if faults:
+        raise together(faults)
     return tuple(entries)
 
 

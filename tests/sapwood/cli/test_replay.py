@@ -30,6 +30,22 @@ def test_a_wrong_scenario_is_one_line_on_the_standard_error(tmp_path: Path) -> N
     assert result.stderr == f"sapwood: {path}:6: expct: unknown key 'expct': did you mean 'expect'?\n"
 
 
+def test_every_mistake_of_a_scenario_is_a_line_with_its_own_place(tmp_path: Path) -> None:
+    """This used to tell the first alone."""
+    path = written(tmp_path, "titel: x\nsteps:\n  - prompt: 7\n  - promt: hi\n")
+
+    result = replay(path, written(tmp_path, TALK, "good.yaml"), "--json")
+
+    told = [line.removeprefix(f"sapwood: {path}:") for line in result.stderr.splitlines()]
+    assert told == [
+        "1: titel: unknown key 'titel': did you mean 'title'?",
+        "3: steps.1.prompt: must be text, not 7: put it in quotes",
+        "4: steps.2.promt: unknown key 'promt': did you mean 'prompt'?",
+    ]
+    assert json.loads(result.stdout)["errors"] == [f"{path}:{line}" for line in told]
+    assert "1 as expected, 0 different, 1 not played" in replay(path, tmp_path / "good.yaml").stdout
+
+
 @pytest.mark.parametrize("name", ["nowhere.yaml", "."])
 def test_a_missing_file_and_an_empty_folder_are_told(name: str, tmp_path: Path) -> None:
     result = replay(tmp_path / name)

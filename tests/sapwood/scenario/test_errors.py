@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sapwood import SapwoodError
-from sapwood.scenario.errors import LISTED, ScenarioError, hint, unknown
+from sapwood.scenario.errors import LISTED, MOST_TOLD, Misfit, ScenarioError, hint, together, unknown
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,24 @@ def test_a_hint_names_the_nearest_word_or_the_few_there_are() -> None:
     assert hint("xyz", ["prompt", "pass"]) == " (there are: pass, prompt)"
     assert hint("xyz", [str(n) for n in range(LISTED)]).startswith(" (there are: 0, 1, 10")
     assert hint("xyz", [str(n) for n in range(LISTED + 1)]) == ""
+
+
+def test_misfits_are_told_together_and_placed_in_what_is_around_them() -> None:
+    both = together([Misfit("a", ("x",)), Misfit("b", ("y", 1))])
+
+    assert (both.message, both.place) == ("a", ("x",))
+    assert [(one.message, one.place) for one in both.each(("steps", 0))] == [
+        ("a", ("steps", 0, "x")),
+        ("b", ("steps", 0, "y", 1)),
+    ]
+
+
+def test_of_very_many_misfits_some_are_told_and_that_there_are_more() -> None:
+    assert [one.place for one in together([Misfit("a", (at,)) for at in range(MOST_TOLD)]).each()] == [
+        (at,) for at in range(MOST_TOLD)
+    ]
+
+    *_, last = together([Misfit("a", (at,)) for at in range(MOST_TOLD + 3)]).each()
+
+    assert last.message.startswith("there is more that does not fit, from here on")
+    assert last.place == (MOST_TOLD,)

@@ -10,7 +10,7 @@ from sapwood.events.entries import MessageEntry
 from sapwood.events.messages import AssistantMessage, Usage
 from sapwood.events.models import Model
 from sapwood.events.runtime import AgentSettled, MessageStart
-from sapwood.scenario.errors import Misfit
+from sapwood.scenario.errors import ENOUGH, Misfit
 from sapwood.scenario.language import (
     LONGEST_WAIT,
     Answer,
@@ -167,8 +167,73 @@ def test_a_fault_that_nobody_thought_of_is_a_misfit_with_its_place(monkeypatch: 
 def test_of_several_faults_the_first_in_the_file_is_told() -> None:
     lines: dict[Place, int] = {("steps", 0, "promt"): 2, ("about",): 9, ("modell",): 5}
 
-    with pytest.raises(Misfit, match="promt"):
+    with pytest.raises(Misfit, match="promt") as caught:
         fit({"title": "x", "about": 7, "modell": 1, "steps": [{"promt": 5}]}, lambda place: lines[place])
+    assert [one.place for one in caught.value.each()] == [("steps", 0, "promt"), ("modell",), ("about",)]
+
+
+def test_every_fault_is_told_once_wherever_it_stands() -> None:
+    """This used to tell the first."""
+    with pytest.raises(Misfit) as caught:
+        fitted(
+            titel="x",
+            model={"id": 5},
+            session={"entries": [{"type": "mesage"}, {"type": "label"}, {"type": "session_info", "nam": "x"}]},
+            answers={"turn": [{"txt": "a"}, {"wait": -1, "usage": 5}]},
+            steps=[{"prompt": 7, "outcom": 1}, {"promt": 1, "expct": 2}, {"pass": "1", "expect": {"events": [5, "x"]}}],
+            expect={"events": ["agent_strat", {"type": "agent_end", "wilRetry": 1, "mesages": 1}], "state": "busy"},
+        )
+
+    places = [one.place for one in caught.value.each()]
+    assert len(places) == len(set(places))
+    assert set(places) == {
+        ("titel",),
+        ("model", "id"),
+        ("session", "entries", 0, "type"),
+        ("session", "entries", 1),
+        ("session", "entries", 2, "nam"),
+        ("answers", "turn", 0, "txt"),
+        ("answers", "turn", 1, "wait"),
+        ("answers", "turn", 1, "usage"),
+        ("steps", 0, "prompt"),
+        ("steps", 0, "outcom"),
+        ("steps", 1, "promt"),
+        ("steps", 1, "expct"),
+        ("steps", 2, "pass"),
+        ("steps", 2, "expect", "events", 0),
+        ("steps", 2, "expect", "events", 1, "type"),
+        ("expect", "events", 0, "type"),
+        ("expect", "events", 1, "wilRetry"),
+        ("expect", "events", 1, "mesages"),
+        ("expect", "state"),
+    }
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"expect": {"events": [{"type": "message_end", "mesage": 1}] * 10_000}},
+        {"steps": [{f"x{n}": 1 for n in range(10_000)}]},
+        {"session": {"entries": [{"type": "mesage"}] * 10_000}},
+    ],
+    ids=range(3),
+)
+def test_of_very_many_faults_no_more_are_looked_for_than_are_told(
+    keys: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each costs a search for its nearest right name."""
+    looked: list[str] = []
+
+    def near(word: str, *_: object, **__: object) -> list[str]:
+        looked.append(word)
+        return []
+
+    monkeypatch.setattr("sapwood.scenario.errors.get_close_matches", near)
+    with pytest.raises(Misfit) as caught:
+        fitted(**keys)
+
+    assert len(looked) == ENOUGH
+    assert len(list(caught.value.each())) == ENOUGH
 
 
 def test_what_is_not_written_has_its_default() -> None:

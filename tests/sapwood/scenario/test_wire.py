@@ -171,3 +171,16 @@ def test_usage_is_zero_where_it_says_nothing() -> None:
     assert caught.value.place == ("inptu",)
     with pytest.raises(Misfit, match="must be a mapping"):
         to_usage(5)
+
+
+def test_every_entry_that_does_not_fit_is_told_but_not_what_may_be_wrong_because_of_another() -> None:
+    with pytest.raises(Misfit) as caught:
+        to_entries(
+            [
+                {"type": "session_info", "id": "a", "nam": "x"},
+                {"type": "session_info", "parentId": "a"},
+                {"type": "session_info", "nme": "x"},
+            ]
+        )
+
+    assert [one.place for one in caught.value.each()] == [(0, "nam"), (2, "nme")]
