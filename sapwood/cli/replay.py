@@ -23,7 +23,7 @@ def command(ctx: click.Context, paths: tuple[str, ...], *, as_json: bool) -> Non
 
     FILE is a scenario (YAML), or a folder of them. Each step is shown with the events that it brought and their virtual second; what is
     not as the scenario expects is shown with the line that expects it, and so is a call that its script has no answer left for. A session
-    that a scenario names is played on a copy.
+    that a scenario names is played on a copy. docs/scenarios.md of the project has all that a scenario may say.
 
     \b
     Exit code: 0 as expected, 1 a difference, 2 a scenario that cannot be played; the worst one counts.

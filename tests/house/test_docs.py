@@ -2,7 +2,9 @@
 
 1. A ```python block runs as written, in the order of its file; blocks of one file share their names.
 2. The README's blocks, one behind the other, are a program that mypy takes under --strict: a host's type checker is a reader too.
-3. Each `$ uv run …` of a ```console block exits 0, and the lines shown behind it come in its output, in order; `...` stands for any.
+3. Each ```yaml block is a scenario: it is replayed, and ends with the exit code that the line behind it tells (`Exit code 0…`).
+4. The page about scenarios names every key of their language, in backticks.
+5. Each `$ uv run …` of a ```console block exits 0, and the lines shown behind it come in its output, in order; `...` stands for any.
 """
 
 from __future__ import annotations
@@ -17,15 +19,26 @@ import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import CodeType, FunctionType
-from typing import Any, cast
+from typing import Any, cast, get_args
 
+import attrs
+import msgspec
 import pytest
 import trio
+from click.testing import CliRunner
 
+from sapwood.cli.main import sapwood
+from sapwood.events.commands import SessionState
+from sapwood.events.context import Unsent
+from sapwood.events.messages import Usage
+from sapwood.events.models import Model, Price
+from sapwood.scenario import language
+from sapwood.scenario.patterns import Item
 from tests.house.layout import ROOT
 
 PAGES = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if page.exists()]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+STORY = re.compile(r"^```yaml\n(.*?)^```\n(?:\nExit code ([0-9]))?", re.MULTILINE | re.DOTALL)
 ELSEWHERE = ("uv run pytest", "make ")
 """Commands that the suite is, rather than runs."""
 
@@ -119,6 +132,40 @@ def test_commands_do_what_they_show(command: str, shown: list[str], tmp_path: Pa
 
     assert done.returncode == 0, done.stderr
     assert missing(shown, done.stdout) is None
+
+
+STORIES = [
+    pytest.param(text, code, id=f"{page.name}: {text.splitlines()[0]}")
+    for page in PAGES
+    for text, code in STORY.findall(page.read_text(encoding="utf-8"))
+]
+
+
+@pytest.mark.parametrize(("text", "code"), STORIES)
+def test_a_scenario_ends_as_the_page_says(text: str, code: str, tmp_path: Path) -> None:
+    (tmp_path / "story.yaml").write_text(text, encoding="utf-8")
+
+    result = CliRunner().invoke(sapwood, ["replay", str(tmp_path / "story.yaml")])
+
+    assert code, "an example without its exit code behind it"
+    assert result.exit_code == int(code), result.output
+
+
+def language_keys() -> set[str]:
+    """Every key that a scenario may have on a level of its own, and the words for it."""
+    kinds = [one for one in vars(language).values() if isinstance(one, type) and one.__module__ == language.__name__]
+    kinds = [one for one in kinds if attrs.has(one) and one not in {language.Pattern, language.Scenario}]
+    keys = {field.name.removesuffix("_") for kind in kinds for field in attrs.fields(kind)}
+    wire = {field.encode_name for kind in (Model, Usage, Price, Item) for field in msgspec.structs.fields(kind)}
+    words = {*get_args(language.OutcomeWord), *get_args(language.StoreWord), *get_args(SessionState), *get_args(Unsent)}
+    return keys | words | (wire - {"extra"})
+
+
+def test_the_page_about_scenarios_names_every_key() -> None:
+    page = (ROOT / "docs" / "scenarios.md").read_text(encoding="utf-8")
+
+    assert language_keys() >= {"title", "pass", "turn_prefix", "wait", "contextWindow", "entryId", "refused", "jsonl"}
+    assert {key for key in language_keys() if f"`{key}`" not in page} == set()
 
 
 def missing(shown: list[str], output: str) -> str | None:
