@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from sapwood.events.messages import AssistantMessage, SystemMessage, ToolResultMessage, Usage, UserMessage
     from sapwood.events.models import Model, Price
     from sapwood.events.runtime import Event
+    from sapwood.events.stats import SessionStats, Spent
     from sapwood.reading import ReadSession, read
     from sapwood.runtime import Runtime, open_session
     from sapwood.session import Session
@@ -88,7 +89,9 @@ __all__ = [
     "SessionBroken",
     "SessionClosed",
     "SessionInUse",
+    "SessionStats",
     "Snapshot",
+    "Spent",
     "StaleLeaf",
     "Store",
     "StoreConflict",
@@ -116,6 +119,8 @@ _HOMES = {
     "Writer": "sapwood.events.errors",
     "ReadOnly": "sapwood.events.errors",
     "SessionInUse": "sapwood.events.errors",
+    "SessionStats": "sapwood.events.stats",
+    "Spent": "sapwood.events.stats",
     "StoreConflict": "sapwood.events.errors",
     "NewerVersion": "sapwood.events.errors",
     "TextDelta": "sapwood.events.deltas",

@@ -10,12 +10,14 @@ from typing import Self
 from sapwood.actors.environment import Environment
 from sapwood.actors.outgoing import marked
 from sapwood.actors.projection.fold import Fold
+from sapwood.actors.session_log.totals import Totals
 from sapwood.actors.session_log.view import View
 from sapwood.events.context import Context, ContextUsage, Measured
 from sapwood.events.damage import Damage
 from sapwood.events.entries import Entry, Header
 from sapwood.events.ids import EntryId
 from sapwood.events.models import Model
+from sapwood.events.stats import SessionStats
 from sapwood.opening import open_store
 from sapwood.store.port import Store
 from sapwood.store.tree import Tree
@@ -27,6 +29,7 @@ class Reading:
 
     def __init__(self, view: View, fold: Callable[[], Fold]) -> None:
         self._view = view
+        self._totals = Totals(view)
         self._fold = fold
         """The present fold: that of an open session is made anew with the actor that owns it."""
 
@@ -78,6 +81,10 @@ class Reading:
         fold = self._fold()
         fold.pull()
         return fold.usage(model)
+
+    def stats(self) -> SessionStats:
+        """What the session has cost, by model and by purpose, and how much is in it: sums over the whole log (T6)."""
+        return self._totals.stats()
 
     def measured(self) -> Measured:
         """How many tokens the context has, and what that goes by: an answer's report and what came since, or a count (T3, T5)."""

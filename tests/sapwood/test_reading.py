@@ -110,3 +110,13 @@ def test_a_closed_reading_says_so() -> None:
 
     with pytest.raises(StoreClosed):
         session.entries()
+
+
+def test_what_a_session_has_cost_is_all_that_was_billed() -> None:
+    with read(DATA / "pi-ringing-v3.jsonl") as past:
+        stats = past.stats()
+
+        assert stats.entries == len(past.entries())
+        assert stats.spent.calls >= stats.answers > 0
+        for parts in (stats.by_purpose, stats.by_model):
+            assert sum(one.total for one in parts.values()) == stats.spent.total > 0

@@ -41,3 +41,10 @@ def test_what_only_speaks_of_sessions_is_none_and_is_told_at_once() -> None:
 
 def test_where_a_line_ends() -> None:
     assert [end_of_line(b"ab\nc", at) for at in (0, 2, 3)] == [2, 2, 4]
+
+
+@pytest.mark.parametrize("rest", [b"", b"rubbish\n", header_of(None) + b"\n"])
+def test_nothing_speaks_against_version_1_where_no_entry_can_be_read(rest: bytes) -> None:
+    head = find_header(header_of(None) + b"\n" + rest)
+
+    assert (head.header.version, head.sealed) == (1, True)

@@ -1,0 +1,56 @@
+"""What a session has cost and how large it is: sums over its whole log, all branches (T6)."""
+
+from __future__ import annotations
+
+from sapwood.events.base import Number, Wire
+
+
+class Spent(Wire, frozen=True, kw_only=True):
+    """What some calls were billed with, as their providers reported it. `a + b` is what both were."""
+
+    calls: int = 0
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    cost: Number | None = None
+    """The sum of the costs that are known; None if none is."""
+    unpriced: int = 0
+    """Calls whose cost nobody knows (M8): `cost` lacks them."""
+
+    @property
+    def total(self) -> int:
+        """Tokens of all four kinds."""
+        return self.input + self.output + self.cache_read + self.cache_write
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(
+            calls=self.calls + other.calls,
+            input=self.input + other.input,
+            output=self.output + other.output,
+            cache_read=self.cache_read + other.cache_read,
+            cache_write=self.cache_write + other.cache_write,
+            cost=other.cost if self.cost is None else self.cost + (other.cost or 0),
+            unpriced=self.unpriced + other.unpriced,
+        )
+
+
+NOTHING = Spent()
+
+
+class SessionStats(Wire, frozen=True, kw_only=True):
+    """Every billed call once, failed ones too; what is summarised away or left on another branch stays in it."""
+
+    entries: int = 0
+    messages: int = 0
+    """Message entries, whoever spoke."""
+    user_messages: int = 0
+    answers: int = 0
+    tool_calls: int = 0
+    tool_results: int = 0
+    compactions: int = 0
+    spent: Spent = NOTHING
+    by_model: dict[str, Spent] = {}  # noqa: RUF012 - msgspec copies an empty one
+    """By `provider/model`; `unknown` where an entry does not say whom it paid."""
+    by_purpose: dict[str, Spent] = {}  # noqa: RUF012 - as above
+    """By what it was for: `turn`, `tool`, `compaction`, `branch_summary`, or what a usage entry calls itself."""

@@ -1,0 +1,140 @@
+"""Sums over a log: each billed call once, whatever becomes of the context."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sapwood.actors.session_log.totals import UNKNOWN, Totals, spent_of
+from sapwood.actors.session_log.view import View
+from sapwood.events.codec import encode_entry
+from sapwood.events.entries import BranchSummary, Compaction, Entry, UsageEntry
+from sapwood.events.ids import EntryId
+from sapwood.events.messages import UNKNOWN_COST, Cost, Usage
+from sapwood.events.stats import NOTHING, Spent
+from sapwood.store.memory import MemoryStore
+from tests.build import HEADER, TIME, assistant, call, message_entry, result, user
+
+
+def paid(tokens: int, cost: float | None = None) -> Usage:
+    price = UNKNOWN_COST if cost is None else Cost(input=0, output=0, cache_read=0, cache_write=0, total=cost)
+    return Usage(input=tokens, output=1, cache_read=2, cache_write=3, cost=price)
+
+
+def totals_of(*entries: Entry) -> Totals:
+    store = MemoryStore(HEADER)
+    for entry in entries:
+        store.append([encode_entry(entry)])
+    return Totals(View(store))
+
+
+def compaction(name: str, parent: str, usage: Usage | None) -> Compaction:
+    return Compaction(
+        id=EntryId(name),
+        parent_id=EntryId(parent),
+        timestamp=TIME,
+        summary="s",
+        first_kept_entry_id=EntryId(name),
+        tokens_before=9,
+        usage=usage,
+    )
+
+
+WHOLE: list[Entry] = [
+    message_entry("u1", user("hi")),
+    message_entry("a1", assistant("one", call("c1"), usage=paid(10, 0.5)), "u1"),
+    message_entry("r1", msgspec.structs.replace(result("c1"), usage=paid(20)), "a1"),
+    message_entry("a2", assistant("two", usage=paid(30, 0.25), stop="error"), "r1"),
+    compaction("k1", "a2", paid(40, 1)),
+    BranchSummary(
+        id=EntryId("b1"), parent_id=EntryId("u1"), timestamp=TIME, from_id=EntryId("k1"), summary="s", usage=paid(50)
+    ),
+    UsageEntry(
+        id=EntryId("x1"),
+        parent_id=EntryId("b1"),
+        timestamp=TIME,
+        kind="embedding",
+        provider="p",
+        model="e",
+        usage=paid(60, 2),
+    ),
+]
+
+
+def test_every_billed_call_is_in_them_once_by_model_and_by_purpose() -> None:
+    stats = totals_of(*WHOLE).stats()
+
+    assert (stats.spent.calls, stats.spent.input, stats.spent.output) == (6, 210, 6)
+    assert (stats.spent.cache_read, stats.spent.cache_write, stats.spent.total) == (12, 18, 246)
+    assert (stats.spent.cost, stats.spent.unpriced) == (3.75, 2)
+    assert {name: one.input for name, one in stats.by_purpose.items()} == {
+        "turn": 40,
+        "tool": 20,
+        "compaction": 40,
+        "branch_summary": 50,
+        "embedding": 60,
+    }
+    own = assistant("x")
+    assert {name: one.input for name, one in stats.by_model.items()} == {
+        f"{own.provider}/{own.model}": 40,
+        UNKNOWN: 110,
+        "p/e": 60,
+    }
+    assert (stats.entries, stats.messages, stats.user_messages, stats.answers) == (7, 4, 1, 2)
+    assert (stats.tool_calls, stats.tool_results, stats.compactions) == (1, 1, 1)
+
+
+@given(st.lists(st.integers(0, len(WHOLE) - 1), max_size=7))
+def test_they_never_fall_and_are_the_same_in_one_pull_and_in_many(cuts: list[int]) -> None:
+    store = MemoryStore(HEADER)
+    totals, last = Totals(View(store)), NOTHING
+    for nth, entry in enumerate(WHOLE):
+        store.append([encode_entry(entry)])
+        if nth in cuts:
+            spent = totals.stats().spent
+            assert spent.total >= last.total
+            assert spent.calls >= last.calls
+            last = spent
+
+    assert totals.stats() == totals_of(*WHOLE).stats()
+
+
+def test_a_session_without_calls_has_cost_nothing_that_is_known() -> None:
+    stats = totals_of(message_entry("u1", user("hi"))).stats()
+
+    assert (stats.spent, stats.by_model, stats.by_purpose) == (NOTHING, {}, {})
+    assert stats.spent.cost is None
+
+
+ODD: list[tuple[dict[str, Any], tuple[int, float | None, int]]] = [
+    ({"input": -5}, (6, 0.5, 0)),
+    ({"cost": None}, (16, None, 1)),
+    ({"cost": UNKNOWN_COST}, (16, None, 1)),
+    ({"cost": Cost(input=0, output=0, cache_read=0, cache_write=0, total=-1)}, (16, None, 1)),
+    ({"cost": Cost(input=0, output=0, cache_read=0, cache_write=0, total=math.nan)}, (16, None, 1)),
+    ({"cost": Cost(input=0, output=0, cache_read=0, cache_write=0, total=0)}, (16, 0, 0)),
+    ({"input": 0, "output": 0, "cache_read": 0, "cache_write": 0, "cost": UNKNOWN_COST}, (0, None, 0)),
+]
+
+
+@pytest.mark.parametrize(("fields", "expected"), ODD, ids=str)
+def test_what_is_no_count_and_no_cost_counts_as_nothing(
+    fields: dict[str, Any], expected: tuple[int, float | None, int]
+) -> None:
+    spent = spent_of(msgspec.structs.replace(paid(10, 0.5), **fields))
+
+    assert (spent.total, spent.cost, spent.unpriced) == expected
+    assert spent.calls == 1
+
+
+def test_what_is_known_is_summed_and_what_is_not_is_counted() -> None:
+    both = Spent(calls=1, input=1, cost=0.5) + Spent(calls=1, input=2, unpriced=1)
+
+    assert both == Spent(calls=2, input=3, cost=0.5, unpriced=1)
+    assert NOTHING + NOTHING == NOTHING
+    assert (NOTHING + Spent(cost=0)).cost == 0

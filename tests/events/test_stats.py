@@ -1,0 +1,19 @@
+"""The shape of what a session has cost."""
+
+from __future__ import annotations
+
+import msgspec
+
+from sapwood.events.stats import SessionStats, Spent
+
+
+def test_they_have_a_json_form_and_come_back() -> None:
+    stats = SessionStats(entries=2, spent=Spent(calls=1, cache_read=3), by_model={"p/m": Spent(calls=1)})
+
+    assert msgspec.to_builtins(stats) == {
+        "entries": 2,
+        "spent": {"calls": 1, "cacheRead": 3},
+        "byModel": {"p/m": {"calls": 1}},
+    }
+    assert msgspec.convert(msgspec.to_builtins(stats), SessionStats) == stats
+    assert SessionStats().by_model is not SessionStats().by_model
