@@ -69,6 +69,8 @@ class Fold:
         """How often the tree had re-hung old entries when the path was folded."""
         self._selected: list[_Selected] = []
         self._at: dict[EntryId, _Selected] = {}
+        self._latest: dict[EntryId, ContextEdit] = {}
+        """The latest edit of each target, one that has not come yet included: it is edited when it comes."""
         self._edits: list[tuple[int, int]] = []
         self._compaction: int | None = None
         self._model: tuple[str, str] | None = None
@@ -104,7 +106,7 @@ class Fold:
         self._leaf = leaf
 
     def _forget(self) -> None:
-        self._selected, self._at, self._edits, self.notes = [], {}, [], []
+        self._selected, self._at, self._latest, self._edits, self.notes = [], {}, {}, [], []
         self._compaction, self._model, self._thinking = None, None, "off"
         self._leaf, self._seen, self._length = None, 0, 0
 
@@ -176,11 +178,14 @@ class Fold:
     def _take(self, place: int, entry: Entry) -> None:
         if isinstance(entry, ContextEdit):
             self._edit(place, entry)
-        selected = _Selected(place, entry, self._count(place, entry, messages_of(entry)))
+        edit = self._latest.get(entry.id)
+        messages = messages_of(entry) if edit is None else apply_edit(entry, edit.replacement)
+        selected = _Selected(place, entry, self._count(place, entry, messages), edit)
         self._selected.append(selected)
         self._at[entry.id] = selected
 
     def _edit(self, place: int, edit: ContextEdit) -> None:
+        self._latest[edit.target_id] = edit
         target = self._at.get(edit.target_id)
         if target is None:
             return

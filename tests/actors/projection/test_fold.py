@@ -214,6 +214,23 @@ def test_the_latest_edit_wins_and_only_on_its_branch() -> None:
     assert log.seen == ["u1", "a1", "other"]
 
 
+def test_an_edit_that_comes_before_its_target_counts_when_that_comes() -> None:
+    """Pi asks nothing of their order; what came after its edit used to be shown as it was."""
+    log = chain("u1")
+    log.add(edit("e1", "u1", "u2", "older"))
+    log.add(edit("e2", "e1", "u2", "changed"))
+    log.say("u2", "e2")
+    log.add(edit("e3", "u2", "u3", None))
+    log.say("u3", "e3")
+
+    assert log.seen == ["u1", "changed"]
+    assert log.from_scratch.context(explained=True) == log.fold.context(explained=True)
+    assert log.fold.context(explained=True).absent[EntryId("u3")] == "hidden"
+
+    log.add(compaction("c1", "u3", "u2"))
+    assert log.seen == ["[c1]", "u2"], "the edits were compacted away; the edited entry was kept"
+
+
 def test_an_edit_of_what_was_compacted_away_shows_nothing() -> None:
     log = chain("u1", "u2")
     log.add(compaction("c1", "u2", "u2"))
