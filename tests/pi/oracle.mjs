@@ -10,6 +10,8 @@
 //   { op: "open", path, at?, inPlace?, llm? }  -> what Pi sees; `at` moves the leaf first (null: before the first entry).
 //       The file is copied and the copy is opened, for Pi rewrites old versions and closes torn tails; `inPlace: true` opens
 //       the file itself. `changed` tells whether opening changed the bytes. `llm: true` adds what a provider would be sent.
+//   { op: "contexts", files: [{ path, at }] }  -> { answers }: for each file what Pi's buildSessionContext gives at its leaf, and then at
+//       each of the entries in `at` (null: before the first one). The files themselves are opened: they must be of version 3 and whole.
 //   { op: "append", path, appends }            -> opens the file itself and appends through Pi's own methods
 //   { op: "create", dir, cwd, id?, appends? }  -> a new session; `written` is false while Pi keeps it in memory only
 //   { op: "branched", path, leaf }             -> Pi's own copy of one path to a new file
@@ -17,6 +19,8 @@
 //   { op: "totals", path }                     -> Pi's own sums of the usage of all entries
 //   { op: "list", dir, cwd }                   -> what Pi lists in a folder
 //   { op: "cost", dir, count, text }           -> seconds of CPU for so many appends of a message of that text to a new session
+//   { op: "rebuilding", path, rounds }         -> CPU seconds of one append and Pi's context built after it, the least of so many rounds;
+//       the file is copied first
 //
 // An append is { what, ... }; it may carry `as: "name"`, and "$name" then stands for its id in later ones:
 //
@@ -110,6 +114,32 @@ function open(question) {
   }
 }
 
+/** The context where the leaf is: Pi's own messages, each with the entry that it comes from. */
+function contextOf(manager) {
+  refuseCycle(manager);
+  const { messages, model, thinkingLevel } = manager.buildSessionContext();
+  const sources = manager
+    .buildSessionProjection()
+    .entries.flatMap(({ sourceEntry, messages: given }) => given.map(() => sourceEntry.id ?? null));
+  if (sources.length !== messages.length) throw new Error("Pi's context and its projection differ");
+  return { context: messages.map((message, nth) => ({ source: sources[nth], message })), model, thinkingLevel };
+}
+
+function contexts({ path: file, at }) {
+  try {
+    const manager = SessionManager.open(existing(file));
+    const answers = [contextOf(manager)];
+    for (const id of at) {
+      if (id === null) manager.resetLeaf();
+      else manager.branch(id);
+      answers.push(contextOf(manager));
+    }
+    return answers;
+  } catch (error) {
+    return { error: error.message };
+  }
+}
+
 /** What each kind of append calls; `id` resolves "$name". Whatever is returned is the id, or null where nothing is appended. */
 const APPEND = {
   message: (m, a) => m.appendMessage(a.message),
@@ -152,9 +182,28 @@ function appendAll(manager, appends) {
   return { ids, names, leaf: manager.getLeafId() };
 }
 
+function rebuilding({ path: original, rounds }) {
+  const file = path.join(scratch, "rebuilding.jsonl");
+  fs.copyFileSync(existing(original), file);
+  const manager = SessionManager.open(file);
+  const costs = [];
+  let messages = 0;
+  for (let n = 0; n < rounds; n += 1) {
+    const started = process.cpuUsage();
+    manager.appendMessage({ role: "user", content: [{ type: "text", text: "and now?" }], timestamp: n });
+    messages = manager.buildSessionContext().messages.length;
+    const used = process.cpuUsage(started);
+    costs.push((used.user + used.system) / 1e6);
+  }
+  fs.rmSync(file, { force: true });
+  return { seconds: Math.min(...costs), messages };
+}
+
 const ANSWER = {
   version: () => ({ pi, node: process.versions.node, sessionVersion: CURRENT_SESSION_VERSION }),
   open,
+  contexts: (question) => ({ answers: question.files.map(contexts) }),
+  rebuilding,
   append: (question) => {
     const manager = SessionManager.open(existing(question.path));
     return { file: manager.getSessionFile(), ...appendAll(manager, question.appends) };
