@@ -40,6 +40,19 @@ class Price(Declared, frozen=True, kw_only=True):
     cache_write: Dollars | None = None
 
 
+class Limits(Declared, frozen=True, kw_only=True):
+    """What a model takes at most, besides tokens; None: as much as there is (P11). Kept on the way out, never in the log."""
+
+    images: Count | None = None
+    """Images of one request. The oldest go first, and in steps, so that not every new image changes what was sent before."""
+    image_bytes: Count | None = None
+    """Of one image, in base64, as it travels."""
+    text_bytes: Annotated[int, msgspec.Meta(ge=64)] | None = None
+    """UTF-8, of one text of a user, an answer or a result. A cut text says what is gone, which takes up to 64."""
+    call_id_length: Annotated[int, msgspec.Meta(ge=16)] | None = None
+    """Characters of a tool call's id, which may then hold letters, digits, `_` and `-` alone."""
+
+
 class Model(Declared, frozen=True, kw_only=True):
     """One model of one provider. What a host declares here wins over any catalogue. `Refused` for a field of the wrong type."""
 
@@ -54,6 +67,7 @@ class Model(Declared, frozen=True, kw_only=True):
     price: Price | None = None
     thinks: bool = False
     sees: bool = False
+    limits: Limits | None = None
 
     @property
     def key(self) -> str:

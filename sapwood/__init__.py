@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         Writer,
     )
     from sapwood.events.messages import AssistantMessage, SystemMessage, ToolResultMessage, Usage, UserMessage
-    from sapwood.events.models import Model, Price
+    from sapwood.events.models import Limits, Model, Price
     from sapwood.events.runtime import Event
     from sapwood.events.stats import SessionStats, Spent
     from sapwood.reading import ReadSession, read
@@ -67,6 +67,7 @@ __all__ = [
     "ImageContent",
     "InputOutcome",
     "InvalidSessionId",
+    "Limits",
     "Model",
     "NewerVersion",
     "NotASession",
@@ -163,6 +164,7 @@ _HOMES = {
     "ToolResultMessage": "sapwood.events.messages",
     "Usage": "sapwood.events.messages",
     "UserMessage": "sapwood.events.messages",
+    "Limits": "sapwood.events.models",
     "Model": "sapwood.events.models",
     "Price": "sapwood.events.models",
     "ReadSession": "sapwood.reading",

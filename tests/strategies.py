@@ -86,8 +86,8 @@ def _values(info: inspect.Type) -> SearchStrategy[Any]:
             return st.dictionaries(_values(info.key_type), _values(info.value_type), max_size=2)
         case inspect.LiteralType():
             return st.sampled_from(info.values)
-        case inspect.IntType(ge=0):
-            return st.integers(0, 2**64)
+        case inspect.IntType(ge=int(least)):
+            return st.integers(least, 2**64)
         case inspect.FloatType(ge=0):
             return st.floats(0, allow_nan=False, allow_infinity=False)
         case _:

@@ -15,7 +15,7 @@ from sapwood.actors.kernel.errors import alone
 from sapwood.actors.model.assembly import STOPPED, Draft, answer_of, unfinished
 from sapwood.actors.model.providers.base import Piece, Provider, Request
 from sapwood.actors.model.stops import Stops
-from sapwood.actors.outgoing import Repair, prepare
+from sapwood.actors.outgoing import Limited, Outgoing, Repair, prepare
 from sapwood.events.content import without_surrogates
 from sapwood.events.errors import ProviderError
 from sapwood.events.messages import AssistantMessage
@@ -46,8 +46,8 @@ class ModelActor(Actor[Generate | StopCall]):
         self._report = report
         self._calls: dict[CallId, _Call] = {}
         self._stops = Stops()
-        self._told: set[Repair] = set()
-        """Repairs that were told: each is made at every request, and told once."""
+        self._told: set[Repair | Limited] = set()
+        """Repairs and limits that were told: each is made at every request, and told once."""
 
     def handle(self, message: Generate | StopCall) -> Reply | Start:
         match message:
@@ -98,16 +98,10 @@ class ModelActor(Actor[Generate | StopCall]):
             raise ProviderError(
                 f"no provider is called {asked.model.provider!r} (there are: {known}): give it to the Runtime"
             )
-        outgoing = prepare(asked.messages, provider=asked.model.provider, model=asked.model.id)
-        for repair in outgoing.repairs:
-            if repair in self._told:
-                continue
-            self._told.add(repair)
-            self._publish(
-                Diagnostic(
-                    code="pairing", message=f"tool call {repair.call}: {repair.kind}", facts={"repair": repair.kind}
-                )
-            )
+        outgoing = prepare(
+            asked.messages, provider=asked.model.provider, model=asked.model.id, limits=asked.model.limits
+        )
+        self._tell(outgoing)
         request = Request(
             model=asked.model, purpose=asked.purpose, messages=outgoing.messages, thinking_level=asked.thinking_level
         )
@@ -118,6 +112,24 @@ class ModelActor(Actor[Generate | StopCall]):
                     return
                 self._publish(MessageUpdate(call_id=asked.call_id, assistant_message_event=told))
                 await trio.lowlevel.checkpoint()  # a provider that never waits must not hold up whoever would stop it
+
+    def _tell(self, outgoing: Outgoing) -> None:
+        told: list[Repair | Limited] = [*outgoing.repairs, *outgoing.limited]
+        for one in told:
+            if one not in self._told:
+                self._told.add(one)
+                self._publish(_diagnostic(one))
+
+
+def _diagnostic(one: Repair | Limited) -> Diagnostic:
+    match one:
+        case Repair(kind=kind, call=call):
+            return Diagnostic(code="pairing", message=f"tool call {call}: {kind}", facts={"repair": kind})
+        case Limited(limit=limit, times=times):
+            message = f"the model's limit `{limit}` was met {times} times"
+            return Diagnostic(code="limits", message=message, facts={"limit": limit, "times": times})
+        case _:
+            assert_never(one)
 
 
 @asynccontextmanager

@@ -1,11 +1,13 @@
 """What goes to a provider, whoever asks for it: a pure library, no actor.
 
 `prepare` is applied to every request on its way out, turns and summaries alike: what may not be sent is left out (P5), what is ours is
-put into words (`rendering`), and calls and results are paired (P4). The log is never touched by it.
+put into words (`rendering`), calls and results are paired (P4), and what the model does not take is kept back (P11). The log is never
+touched by it.
 """
 
+from sapwood.actors.outgoing.limits import Limited
 from sapwood.actors.outgoing.pairing import Repair, pair
 from sapwood.actors.outgoing.prepare import Outgoing, prepare
 from sapwood.actors.outgoing.sending import marked, unsent
 
-__all__ = ["Outgoing", "Repair", "marked", "pair", "prepare", "unsent"]
+__all__ = ["Limited", "Outgoing", "Repair", "marked", "pair", "prepare", "unsent"]

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given
 
 from sapwood.events.errors import Refused
-from sapwood.events.models import DEFAULT_WINDOW, Model, Price
+from sapwood.events.models import DEFAULT_WINDOW, Limits, Model, Price
 from tests.events.wire import as_json, assert_round_trip, shape
 from tests.strategies import of
 
 
 def test_the_names_on_the_wire_are_fixed() -> None:
-    assert shape(Model) == "provider id contextWindow? maxOutput? api? price? thinks? sees?"
+    assert shape(Model) == "provider id contextWindow? maxOutput? api? price? thinks? sees? limits?"
+    assert shape(Limits) == "images? imageBytes? textBytes? callIdLength?"
     assert shape(Price) == "input output cacheRead? cacheWrite?"
 
 
@@ -58,6 +59,7 @@ PRICE: Any = Price
         ({"context_window": True}, "got bool"),
         ({"context_window": 5.0}, "Model(context_window=5.0)"),
         ({"max_output": -1}, "Model(max_output=-1)"),
+        ({"limits": {"images": 1}}, "expected a Limits, got dict"),
         ({"price": {"input": 1, "output": 2}}, "expected a Price, got dict"),
         ({"thinks": 1}, "expected bool, got int"),
         ({"sees": "yes"}, "Model(sees='yes')"),
@@ -78,6 +80,9 @@ def test_a_price_is_a_number_of_dollars(amount: object) -> None:
     with pytest.raises(Refused, match=r"Price\(input="):
         PRICE(input=amount, output=1)
 
+    for small in ({"text_bytes": 63}, {"call_id_length": 15}, {"images": -1}):
+        with pytest.raises(Refused, match=r"Limits\("):
+            Limits(**small)
     assert Model(provider="x", id="y", price=Price(input=1, output=2.5)).price == Price(input=1, output=2.5)
 
 

@@ -31,7 +31,7 @@ from sapwood.cli.main import sapwood
 from sapwood.events.commands import SessionState
 from sapwood.events.context import Unsent
 from sapwood.events.messages import Usage
-from sapwood.events.models import Model, Price
+from sapwood.events.models import Limits, Model, Price
 from sapwood.scenario import language
 from sapwood.scenario.patterns import Item
 from tests.house.layout import ROOT
@@ -156,7 +156,7 @@ def language_keys() -> set[str]:
     kinds = [one for one in vars(language).values() if isinstance(one, type) and one.__module__ == language.__name__]
     kinds = [one for one in kinds if attrs.has(one) and one not in {language.Pattern, language.Scenario}]
     keys = {field.name.removesuffix("_") for kind in kinds for field in attrs.fields(kind)}
-    wire = {field.encode_name for kind in (Model, Usage, Price, Item) for field in msgspec.structs.fields(kind)}
+    wire = {field.encode_name for kind in (Model, Limits, Usage, Price, Item) for field in msgspec.structs.fields(kind)}
     words = {*get_args(language.OutcomeWord), *get_args(language.StoreWord), *get_args(SessionState), *get_args(Unsent)}
     return keys | words | (wire - {"extra"})
 

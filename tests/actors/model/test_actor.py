@@ -22,7 +22,7 @@ from sapwood.events.content import text_of
 from sapwood.events.deltas import TextDelta
 from sapwood.events.errors import ProviderError
 from sapwood.events.messages import AssistantMessage, Message
-from sapwood.events.models import Model
+from sapwood.events.models import Limits, Model
 from sapwood.events.requests import Generate, StopCall
 from sapwood.events.runtime import Diagnostic, Event, MessageStart, MessageUpdate
 from tests.build import MODEL, assistant, call, result, usage, user
@@ -291,3 +291,18 @@ async def test_what_goes_out_is_paired_and_each_repair_is_told() -> None:
     assert [message.__struct_config__.tag for message in sent] == ["user", "assistant", "toolResult", "user"]
     assert [event.facts for event in told if isinstance(event, Diagnostic)] == [{"repair": "supplied"}]
     assert result("a").tool_call_id == "a"
+
+
+async def test_a_models_limits_are_kept_on_the_way_out_and_told_once() -> None:
+    provider = Scripted({"turn": [ScriptedAnswer(text="ok")] * 3})
+    small = Model(provider="scripted", id="talker", limits=Limits(text_bytes=64))
+    messages = (user("x" * 100), assistant("fine"), user("go on"))
+    async with model_actor(provider) as (model, told):
+        await model.ask(ask(*messages, call_id="c1", model=small))
+        await model.ask(ask(*messages, call_id="c2", model=small))
+        await model.ask(ask(*messages, call_id="c3"))
+
+    assert [len(str(request.messages[0].content)) <= 64 for request in provider.requests] == [True, True, False]
+    assert [(event.code, event.facts) for event in told if isinstance(event, Diagnostic)] == [
+        ("limits", {"limit": "text_bytes", "times": 1})
+    ]
