@@ -77,16 +77,17 @@ class Step:
 
 
 ROOT_AT: Final = 20
-STEPS: Final = st.lists(
-    st.builds(
-        Step,
-        st.integers(0, len(ENTRIES) - 1),
-        st.sampled_from([*[0] * 12, 1, 3, 9, ROOT_AT]),
-        st.integers(0, 20),
-        st.sampled_from(["nothing", "pull", "crash", "ask", "ask"]),
-    ),
-    max_size=30,
-)
+THEN: Final = st.sampled_from(["nothing", "pull", "crash", "ask", "ask"])
+
+
+def steps(makes: Sequence[int], backs: Sequence[int], *, least: int) -> st.SearchStrategy[list[Step]]:
+    step = st.builds(Step, st.sampled_from(makes), st.sampled_from(backs), st.integers(0, 20), THEN)
+    return st.lists(step, min_size=least, max_size=30)
+
+
+STEPS: Final = steps(range(len(ENTRIES)), [*[0] * 12, 1, 3, 9, ROOT_AT], least=3)
+TALK: Final = steps([*range(len(KINDS), len(ENTRIES))] * 3 + [*range(len(KINDS))], [*[0] * 30, 1, ROOT_AT], least=8)
+"""Mostly calls and results, one behind the other: so that requests follow one another on one path."""
 
 
 class Program(Log):
@@ -131,11 +132,12 @@ class Program(Log):
         return log.from_scratch
 
 
+@pytest.mark.slow
 @given(STEPS)
-def test_what_is_folded_and_sent_is_what_a_log_of_the_path_alone_gives(steps: list[Step]) -> None:
+def test_what_is_folded_and_sent_is_what_a_log_of_the_path_alone_gives(program: list[Step]) -> None:
     """P2, P4 and P10, whatever was folded when, and with calls and results anywhere, doubled, orphaned, edited and compacted."""
     log = Program()
-    for step in steps:
+    for step in program:
         log.run(step)
         if step.then == "ask":
             request, scratch = log.request(), log.from_scratch
@@ -145,12 +147,13 @@ def test_what_is_folded_and_sent_is_what_a_log_of_the_path_alone_gives(steps: li
             assert_paired(request.messages)
 
 
-@given(STEPS, st.sampled_from([None, Limits(text_bytes=64, call_id_length=16)]))
-def test_each_request_begins_with_the_one_before_it(steps: list[Step], limits: Limits | None) -> None:
+@pytest.mark.slow
+@given(TALK, st.sampled_from([None, Limits(text_bytes=64, call_id_length=16)]))
+def test_each_request_begins_with_the_one_before_it(program: list[Step], limits: Limits | None) -> None:
     """P9, while nothing on the path is edited or compacted. Only a late result that is moved to its call breaks it, and is told."""
     log = Program()
     before: tuple[list[int], list[bytes], list[object]] | None = None
-    for step in steps:
+    for step in program:
         log.run(step)
         if step.then != "ask":
             continue
