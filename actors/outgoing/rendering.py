@@ -9,7 +9,7 @@ from typing import Final, assert_never
 
 import msgspec
 
-from sapwood.events.content import AssistantBlock, TextContent, ThinkingContent, UserBlock, UserContent
+from sapwood.events.content import AssistantBlock, TextContent, ThinkingContent, ToolCall, UserBlock, UserContent
 from sapwood.events.messages import (
     AssistantMessage,
     BashExecutionMessage,
@@ -32,7 +32,7 @@ OutgoingMessage = SystemMessage | UserMessage | AssistantMessage | ToolResultMes
 
 
 def render(message: Message, *, provider: str, model: str) -> OutgoingMessage:
-    """The message as it goes to this model of this provider. Thinking goes with its signature, to who thought it, or not at all."""
+    """The message as it goes to this model of this provider. Thinking and signatures go to who thought them, or not at all."""
     match message:
         case SystemMessage():
             return message
@@ -42,7 +42,7 @@ def render(message: Message, *, provider: str, model: str) -> OutgoingMessage:
             return UserMessage(content=_without_empty(content), timestamp=timestamp)
         case AssistantMessage(content=content):
             same = message.provider == provider and message.model == model
-            kept = tuple(block for block in content if _goes(block, same_model=same))
+            kept = tuple(block if same else _unsigned(block) for block in content if _goes(block, same_model=same))
             return message if kept == content else msgspec.structs.replace(message, content=kept)
         case ToolResultMessage(content=content):
             shown = _blocks_without_empty(content) or (TextContent(text=NO_OUTPUT),)
@@ -81,6 +81,17 @@ def _goes(block: AssistantBlock, *, same_model: bool) -> bool:
             return same_model and bool(signature)
         case _:
             return True
+
+
+def _unsigned(block: AssistantBlock) -> AssistantBlock:
+    """Without what only the model that said it can read."""
+    match block:
+        case TextContent(text_signature=str()):
+            return msgspec.structs.replace(block, text_signature=None)
+        case ToolCall(thought_signature=str()):
+            return msgspec.structs.replace(block, thought_signature=None)
+        case _:
+            return block
 
 
 def _without_empty(content: UserContent) -> UserContent:

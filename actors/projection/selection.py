@@ -80,10 +80,19 @@ def _with_content(message: Message, content: str | tuple[ContentBlock, ...]) -> 
             shown = tuple(block for block in blocks if isinstance(block, TextContent | ImageContent))
             return msgspec.structs.replace(message, content=shown)
         case AssistantMessage():
-            said = tuple(block for block in blocks if isinstance(block, TextContent | ThinkingContent | ToolCall))
+            said = tuple(block for block in blocks if _may_say(message, block))
             return msgspec.structs.replace(message, content=said)
         case _:
             return message
+
+
+def _may_say(answer: AssistantMessage, block: ContentBlock) -> bool:
+    """Whether an edit may let an answer say this. A signature is for what the model thought: other words would be refused for ever (P5)."""
+    match block:
+        case ThinkingContent(thinking_signature=str(signature)) if signature:
+            return block in answer.content
+        case _:
+            return isinstance(block, TextContent | ThinkingContent | ToolCall)
 
 
 def _time_of(entry: Node) -> int:

@@ -136,6 +136,7 @@ class Departure:
 
 
 IMAGE: Final = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
+THOUGHT: Final = {"type": "thinking", "thinking": "hm", "thinkingSignature": "sig"}
 CALL: Final[Row] = {"type": "toolCall", "id": "c", "name": "read", "arguments": {}}
 THREE: Final = [asks("u1", None), answers("a1", "u1"), asks("u2", "a1")]
 CUT: Final = line(THREE[1]).replace(b'"role":"assistant"', b'"role":"assis')
@@ -193,6 +194,16 @@ DEPARTURES: Final[dict[str, Departure]] = {
         we=["u1 x", "a1 y", "u2 u2"],
         rule="P4",
         why="a user does not call tools, and no provider takes an image in an answer",
+    ),
+    "an edit with a signed thought that the answer did not have": Departure(
+        rows=[
+            *THREE,
+            row("e1", "u2", "context_edit", targetId="a1", replacement={"content": [text("y"), THOUGHT]}),
+        ],
+        pi=["u1 u1", "a1 y+thinking", "u2 u2"],
+        we=["u1 u1", "a1 y", "u2 u2"],
+        rule="P5",
+        why="a thought goes with its signature as the model thought it, or not at all: its provider refuses it otherwise",
     ),
     "an answer whose content is a text": Departure(
         rows=[asks("u1", None), answers("a1", "u1", content="as text")],

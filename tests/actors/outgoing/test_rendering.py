@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sapwood.actors.outgoing.rendering import BRANCH_INTRO, COMPACTION_INTRO, NO_OUTPUT, OutgoingMessage, render
-from sapwood.events.content import ImageContent, TextContent, ThinkingContent
+from sapwood.events.content import ImageContent, TextContent, ThinkingContent, ToolCall
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import (
     BashExecutionMessage,
@@ -14,8 +16,9 @@ from sapwood.events.messages import (
     ToolResultMessage,
     UserMessage,
 )
-from tests.build import MS, assistant, result, system, text, user
+from tests.build import MS, assistant, call, result, system, text, user
 
+SIGNED_CALL: dict[str, Any] = {"id": "a", "name": "read", "arguments": {}, "thought_signature": "s3"}
 SIGNED = ThinkingContent(thinking="hm", thinking_signature="s1")
 
 
@@ -74,6 +77,15 @@ def test_signed_thinking_goes_whole_to_the_model_that_thought_it_and_to_no_other
     for other in (out(message, model="else"), out(message, provider="else")):
         assert not isinstance(other, ToolResultMessage)
         assert other.content == (TextContent(text="so"),)
+
+
+def test_what_a_text_and_a_call_are_signed_with_goes_to_no_other_model() -> None:
+    """Another model's signature used to be sent with its calls, and is refused there."""
+    signed = assistant(TextContent(text="so", text_signature="s2"), ToolCall(**SIGNED_CALL))
+
+    assert out(signed) is signed
+    for other in (out(signed, model="else"), out(signed, provider="else")):
+        assert other.content == (TextContent(text="so"), call("a"))
 
 
 def test_unsigned_thinking_and_empty_text_are_never_sent() -> None:

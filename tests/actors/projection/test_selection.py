@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from sapwood.actors.projection.selection import apply_edit, messages_of, without_prompt
-from sapwood.events.content import ImageContent, TextContent
+from sapwood.events.content import AssistantBlock, ImageContent, TextContent, ThinkingContent
 from sapwood.events.entries import (
     BranchSummary,
     Compaction,
@@ -103,6 +103,22 @@ def test_an_edit_keeps_only_blocks_that_the_role_can_hold() -> None:
 
     assert apply_edit(message_entry("e1", user("hi")), mixed) == (user((TextContent(text="x"), image)),)
     assert apply_edit(message_entry("e1", assistant("hi")), mixed) == (assistant("x", call("a")),)
+
+
+def test_an_edit_keeps_a_signed_thought_only_as_it_was_thought() -> None:
+    """With other words, or another signature, every request would be refused from then on (P5)."""
+    thought = ThinkingContent(thinking="hm", thinking_signature="s")
+    other = msgspec.structs.replace(thought, thinking="h")
+    unsigned = ThinkingContent(thinking="h")
+    entry = message_entry("e1", assistant(thought, "long"))
+
+    def edited(*blocks: AssistantBlock) -> object:
+        return apply_edit(entry, Replacement(content=blocks))
+
+    assert edited(thought, text("short")) == (assistant(thought, "short"),)
+    assert edited(other, text("short")) == (assistant("short"),)
+    assert edited(msgspec.structs.replace(thought, thinking_signature="t"), text("short")) == (assistant("short"),)
+    assert edited(unsigned, text("short")) == (assistant(unsigned, "short"),)
 
 
 def test_content_of_what_cannot_be_edited_stays() -> None:
