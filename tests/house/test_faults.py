@@ -8,8 +8,10 @@ from pathlib import Path
 from tests.house.layout import ROOT, name_of
 
 PAGE = ROOT / "tests" / "faults" / "README.md"
-CODE = re.compile(r"\b[DEMN][0-9]{2}\b|(?<=\bdef test_)[demn][0-9]{2}(?=_)")
-LINE = re.compile(r"^\| ([DEMN][0-9]{2}) \| \S.*\|$", re.MULTILINE)
+CODE = re.compile(r"\b[BDELMN][0-9]{2}\b|(?<=\bdef test_)[bdelmn][0-9]{2}(?=_)")
+AMONG_FAULTS = re.compile(r"\bC[0-9]{2}\b|(?<=\bdef test_)c[0-9]{2}(?=_)")
+"""Elsewhere this is the name of a rule of compaction (docs/rules.md)."""
+LINE = re.compile(r"^\| ([BCDELMN][0-9]{2}) \| \S.*\|$", re.MULTILINE)
 
 
 def used(root: Path) -> dict[str, str]:
@@ -19,7 +21,8 @@ def used(root: Path) -> dict[str, str]:
         for path in sorted((root / "tests").rglob("*.py"))
         if path.relative_to(root).parts[1] != "house"
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
-        for code in CODE.findall(line)
+        for pattern in ([CODE, AMONG_FAULTS] if path.parent.name == "faults" else [CODE])
+        for code in pattern.findall(line)
     }
 
 
@@ -28,6 +31,15 @@ def test_every_fault_that_is_named_is_told_once() -> None:
 
     assert {code: where for code, where in used(ROOT).items() if code not in told} == {}
     assert len(told) == len(set(told))
+
+
+def test_a_rule_of_compaction_is_no_fault(tmp_path: Path) -> None:
+    for folder in ("faults", "actors"):
+        file = tmp_path / "tests" / folder / "test_a.py"
+        file.parent.mkdir(parents=True)
+        file.write_text("def test_c97_and_b96() -> None: ...  # C98\n", encoding="utf-8")
+
+    assert used(tmp_path) == {"C97": "tests/faults/test_a.py:1", "C98": "tests/faults/test_a.py:1"}
 
 
 def test_a_fault_is_named_in_words_and_in_the_names_of_tests(tmp_path: Path) -> None:
