@@ -1,7 +1,7 @@
 """What the model sees at a leaf: the selection of P1 to P3, folded entry by entry. No I/O.
 
 1. It depends on the path from the leaf to the root and on nothing else (P2).
-2. An entry that comes under the leaf costs what it adds; a move, and a compaction, cost the new selection (P10).
+2. An entry that comes under the leaf costs what it adds, a compaction what it keeps, and a move the new path (P10).
 3. It never raises for what a log holds; what it could not follow is a `Note`.
 """
 
@@ -84,7 +84,10 @@ class Fold:
         fresh = range(self._seen, len(self._view))
         if tree.rehung == self._rehung and self._continues(tree, fresh):
             for index in fresh:
-                self._extend(index)
+                if not self._extend(index):
+                    self.select(leaf)
+                    self._seen = len(self._view)
+                    return
                 self._leaf, self._seen = index, index + 1  # a disk that fails in between leaves what is folded whole
         else:
             self.select(leaf)
@@ -130,19 +133,26 @@ class Fold:
         return ContextUsage(tokens=measured.tokens if measured.known else None, window=model.window)
 
     def _continues(self, tree: Tree, fresh: Sequence[int]) -> bool:
-        """Whether all that is new hangs in one line under the leaf that is folded, with no compaction in it."""
+        """Whether all that is new hangs in one line under the leaf that is folded, and is to be folded step by step."""
         parent = self._leaf
         if parent is None and self._seen > 0:
             return False
         for index in fresh:
-            if tree.parent(index) != parent or tree.detached(index) or tree.kind(index) == "compaction":
+            if tree.parent(index) != parent or tree.detached(index):
                 return False
+            if self._seen == 0 and tree.kind(index) == "compaction":
+                return False  # what stands above it need not even be read
             parent = index
         return True
 
-    def _extend(self, index: int) -> None:
+    def _extend(self, index: int) -> bool:
+        """Take in the next entry of the path. False for a compaction that only the whole path can tell more of."""
         entry = self._view.entry(index)
         match entry:
+            case Compaction():
+                return self._compact(entry)
+            case Unknown(type="compaction"):
+                return False
             case ModelChange(provider=provider, model_id=model_id):
                 self._model = (provider, model_id)
             case ThinkingLevelChange(thinking_level=level):
@@ -153,6 +163,26 @@ class Fold:
                 pass
         self._take(self._length, entry)
         self._length += 1
+        return True
+
+    def _compact(self, compaction: Compaction) -> bool:
+        """Select anew what a compaction keeps, if all of that is selected now: so it costs the new selection, and not the path."""
+        first = self._at.get(compaction.first_kept_entry_id)
+        if first is None and compaction.first_kept_entry_id != compaction.id:
+            return False
+        kept = [] if first is None else [one for one in self._selected if one.place >= first.place]
+        kept.sort(key=lambda one: one.place)  # the compaction at the head has its place among them
+        self._selected, self._at, self._latest, self._edits, self.notes = [], {}, {}, [], []
+        self._compaction = self._length
+        try:
+            self._take(self._length, compaction)
+            for one in kept:
+                self._take(one.place, one.entry)
+        except BaseException:
+            self._forget()  # a counter that fails in between leaves nothing half folded
+            raise
+        self._length += 1
+        return True
 
     def _choose(self, path: Sequence[int]) -> Sequence[int]:
         """The places on the path that are selected (P1); sets where the compaction at the head stands."""

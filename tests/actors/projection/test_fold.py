@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.actors.projection.fold import Fold
+from sapwood.actors.projection.tokens import heuristic
 from sapwood.actors.session_log.view import View
 from sapwood.events.codec import encode_entry
 from sapwood.events.context import ContextUsage, Measured
@@ -335,6 +336,68 @@ def test_an_append_costs_what_it_adds_and_not_what_the_session_holds() -> None:
 
     assert decoded == [50, 51]
     assert len(log.seen) == 51
+
+
+def test_a_compaction_costs_what_it_keeps_and_not_the_path() -> None:
+    """It used to walk to the root: in a session of 100,000 entries one took longer than a hundred turns."""
+    log = chain(*(f"u{n}" for n in range(50)))
+    log.add(compaction("c1", "u49", "u40"))
+    log.say("u50", "c1")
+    log.view.tree.path = None  # type: ignore[method-assign, assignment]  # pyright: ignore[reportAttributeAccessIssue]
+
+    log.add(compaction("c2", "u50", "u48"))
+    assert log.seen == ["[c2]", "u48", "u49", "u50"]
+    log.add(compaction("c3", "c2", "c2"))
+    assert log.seen == ["[c3]"]
+    log.add(compaction("c4", "c3", "c4"))
+    assert log.seen == ["[c4]"]
+
+
+@pytest.mark.parametrize("kept", ["u0", "missing"])
+def test_a_compaction_that_reaches_behind_what_is_selected_asks_the_whole_path(kept: str) -> None:
+    log = chain("u0", "u1", "u2")
+    log.add(compaction("c1", "u2", "u2"))
+    log.say("u3", "c1")
+    log.add(compaction("c2", "u3", kept))
+
+    assert log.seen == ["[c2]", *(["u0", "u1", "u2", "u3"] if kept == "u0" else [])]
+    assert [note.code for note in log.fold.notes] == ([] if kept == "u0" else ["first_kept_missing"])
+
+
+def test_a_counter_that_fails_in_a_compaction_leaves_nothing_half_folded() -> None:
+    log = chain("u1", "u2", "u3")
+    failures = [MemoryError()]
+
+    def failing(message: Message) -> int:
+        if failures and said(message) == "u2":
+            raise failures.pop()
+        return heuristic(message)
+
+    log.fold._counter = failing
+    with pytest.raises(MemoryError):
+        log.add(compaction("c1", "u3", "u2"))
+
+    assert log.seen == ["[c1]", "u2", "u3"]
+
+
+def test_what_stands_above_a_compaction_is_not_read() -> None:
+    log = Log()
+    log.say("u1", None, pull=False)
+    log.say("u2", "u1", pull=False)
+    log.say("a1", "u2", pull=False, tokens=5)
+    log.add(compaction("c1", "a1", "a1"), pull=False)
+    decoded: list[int] = []
+    entry = log.view.entry
+
+    def counting(index: int) -> Entry:
+        decoded.append(index)
+        return entry(index)
+
+    log.view.entry = counting  # type: ignore[method-assign]
+    context = log.from_scratch.context()
+
+    assert [item.entry_id for item in context.items] == ["c1", "a1"]
+    assert set(decoded) == {2, 3}
 
 
 KINDS: list[Callable[[str, EntryId | None, EntryId], Entry]] = [
