@@ -138,6 +138,7 @@ def test_a_prompt_a_thought_and_arguments_are_never_cut() -> None:
     )
 
     assert sent(messages, Limits(text_bytes=64)) == (messages, ())
+    assert sent((*messages, user(long)), Limits(text_bytes=64))[0][:-1] == messages, "beside what is cut as well"
 
 
 def ids_of(messages: Sequence[OutgoingMessage]) -> list[str]:
