@@ -10,13 +10,13 @@ import attrs
 import trio
 
 from sapwood.actors.environment import Environment
+from sapwood.actors.foreign import is_an_end, words_of
 from sapwood.actors.kernel import Actor, Reply, Start
 from sapwood.actors.kernel.errors import alone
 from sapwood.actors.model.assembly import STOPPED, Draft, answer_of, unfinished
 from sapwood.actors.model.providers.base import Piece, Provider, Request
 from sapwood.actors.model.stops import Stops
 from sapwood.actors.outgoing import Limited, Outgoing, Repair, prepare
-from sapwood.events.content import without_surrogates
 from sapwood.events.errors import ProviderError
 from sapwood.events.messages import AssistantMessage
 from sapwood.events.requests import CallId, Generate, StopCall
@@ -76,11 +76,11 @@ class ModelActor(Actor[Generate | StopCall]):
                 await trio.lowlevel.checkpoint_if_cancelled()  # a call that was stopped already reaches no provider
                 await self._stream(asked, call)
         except BaseException as fault:
-            if _is_an_end(fault):
+            if is_an_end(fault):
                 raise
             # a host's provider is foreign code: its fault is an answer that failed, a `CancelledError` of another loop too
             cause = alone(fault)
-            error = _words(cause)
+            error = words_of(cause, ProviderError)
             if not isinstance(cause, ProviderError):
                 self._report(model.provider, fault)
         finally:
@@ -141,19 +141,3 @@ async def _closing(pieces: AsyncIterator[Piece]) -> AsyncGenerator[None]:
         close: Callable[[], Awaitable[None]] | None = getattr(pieces, "aclose", None)
         if close is not None:
             await close()
-
-
-def _is_an_end(fault: BaseException) -> bool:
-    """Whether it is to end more than this call."""
-    if isinstance(fault, BaseExceptionGroup):
-        return any(map(_is_an_end, fault.exceptions))
-    return isinstance(fault, trio.Cancelled | KeyboardInterrupt | SystemExit)
-
-
-def _words(fault: BaseException) -> str:
-    """What went wrong, in a line: our own errors speak for themselves, a foreign one with its name."""
-    try:
-        said = str(fault)
-    except Exception:  # noqa: BLE001 - foreign code, down to its words
-        said = "(it has no words)"
-    return without_surrogates(said if isinstance(fault, ProviderError) else f"{type(fault).__name__}: {said}")

@@ -53,7 +53,9 @@ SHELLS: Final = {
     "store/restoring.py",
     "store/testing.py",
     # actors that live, and the world outside
+    "actors/agent/sections.py",
     "actors/environment.py",
+    "actors/foreign.py",
     "actors/inbox/shelf.py",
     "actors/session_log/committing.py",
     "actors/model/providers/scripted.py",

@@ -1,0 +1,40 @@
+"""What foreign code raises is an outcome, unless it ends more than its call."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from sapwood.actors.foreign import is_an_end, words_of
+from sapwood.events.errors import ProviderError
+
+
+@pytest.mark.parametrize(
+    ("fault", "end"),
+    [
+        (ValueError("x"), False),
+        (asyncio.CancelledError(), False),
+        (KeyboardInterrupt(), True),
+        (SystemExit(), True),
+        (BaseExceptionGroup("g", [ValueError(), BaseExceptionGroup("h", [KeyboardInterrupt()])]), True),
+        (BaseExceptionGroup("g", [ValueError(), asyncio.CancelledError()]), False),
+    ],
+)
+def test_an_interrupt_ends_more_than_a_call(fault: BaseException, *, end: bool) -> None:
+    assert is_an_end(fault) is end
+
+
+def test_an_error_is_told_with_its_name_and_one_of_ours_by_its_own_words() -> None:
+    assert words_of(ValueError("no \ud800")) == "ValueError: no �"
+    assert words_of(ExceptionGroup("g", [ValueError("x")])) == "ValueError: x"
+    assert words_of(ProviderError("overloaded"), ProviderError) == "overloaded"
+
+
+class Wordless(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+def test_an_error_whose_words_fail_has_its_name() -> None:
+    assert words_of(Wordless()) == "Wordless: (it has no words)"
