@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from sapwood.actors.agent.prepare import SectionContext, SystemPrompt
     from sapwood.actors.environment import Environment
     from sapwood.actors.inbox import Handle
     from sapwood.actors.kernel import Published, Reader, Resync, WouldDeadlock
@@ -86,6 +87,7 @@ __all__ = [
     "SapwoodError",
     "Scripted",
     "ScriptedAnswer",
+    "SectionContext",
     "Session",
     "SessionBroken",
     "SessionClosed",
@@ -98,6 +100,7 @@ __all__ = [
     "StoreConflict",
     "StoreError",
     "SystemMessage",
+    "SystemPrompt",
     "TextContent",
     "TextDelta",
     "ThinkingContent",
@@ -113,6 +116,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "SectionContext": "sapwood.actors.agent.prepare",
+    "SystemPrompt": "sapwood.actors.agent.prepare",
     "Event": "sapwood.events.runtime",
     "Store": "sapwood.store.port",
     "InvalidSessionId": "sapwood.events.errors",

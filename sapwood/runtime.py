@@ -17,6 +17,8 @@ import attrs
 import trio
 
 from sapwood.actors.agent.actor import Agent, Desk
+from sapwood.actors.agent.prepare import SystemPrompt
+from sapwood.actors.agent.sections import Sections
 from sapwood.actors.environment import Environment
 from sapwood.actors.exclusion.actor import Exclusion
 from sapwood.actors.exclusion.lease import Lease
@@ -54,6 +56,7 @@ from sapwood.taking import (
     take_providers,
     take_read_only,
     take_session_id,
+    take_system_prompt,
     take_tap,
 )
 
@@ -113,6 +116,7 @@ class Runtime:
         where: str | os.PathLike[str] | Store | None = None,
         *,
         model: Model,
+        system_prompt: str | SystemPrompt | None = None,
         cwd: str | os.PathLike[str] | None = None,
         session_id: str | None = None,
         read_only: bool = False,
@@ -124,6 +128,8 @@ class Runtime:
         Args:
             where: the session. One writer at a time: a second one gets `SessionInUse` (S10).
             model: what is prompted.
+            system_prompt: what the model is told before anything else: its preamble, or a `SystemPrompt` of sections, asked before each
+                turn; what differs from what the branch has is recorded (P6, P7). None leaves it as the branch has it.
             cwd: the working folder that a new session notes; the present one if None.
             session_id: of a new session; a UUIDv7 if None.
             read_only: whether nothing is to be appended: then the file must exist, and may be in use.
@@ -141,6 +147,7 @@ class Runtime:
         _check_trio()
         model, tap, session_id = take_model(model), take_tap(tap), take_session_id(session_id)
         durability, read_only = take_durability(durability), take_read_only(read_only)
+        system_prompt = take_system_prompt(system_prompt)
         cwd = None if cwd is None else take_path(cwd, "the folder of a session")
         self._check_provider(model)
         store = open_store(where, self._environment, cwd=cwd, session_id=session_id, read_only=read_only)
@@ -152,7 +159,7 @@ class Runtime:
         ring = Ring(RING_EVENTS, merge=_merge, snapshot=snapshot)
         try:
             async with open_system(f"session {store.header.id}", ring=ring, tap=tap) as system:
-                session = Session(self._wire(system, store, view, lease, model, durability))
+                session = Session(self._wire(system, store, view, lease, model, durability, system_prompt))
                 try:
                     yield session
                 finally:
@@ -171,7 +178,14 @@ class Runtime:
             )
 
     def _wire(  # noqa: PLR0917 - it is what a session is made of
-        self, system: System, store: Store, view: View, lease: Lease, model: Model, durability: Durability
+        self,
+        system: System,
+        store: Store,
+        view: View,
+        lease: Lease,
+        model: Model,
+        durability: Durability,
+        system_prompt: SystemPrompt | None,
     ) -> Wiring:
         environment, shelf, folds = self._environment, Shelf(), PresentFold(view)
         log = Log().bind(session=store.header.id)
@@ -193,6 +207,9 @@ class Runtime:
         def report(provider: str, fault: BaseException) -> None:
             log.say("error", "provider_failed", provider=provider, exc_info=fault)
 
+        def report_section(section: str, fault: BaseException) -> None:
+            log.say("error", "section_failed", section=section, exc_info=fault)
+
         session_log = system.spawn("session_log", lambda: SessionLog(committer))
         exclusion = system.spawn("exclusion", lambda: Exclusion(lease))
         inbox = system.spawn("inbox", lambda: Inbox(shelf, view, lambda: lease.holder == "run"), hears=HEARS)
@@ -210,6 +227,7 @@ class Runtime:
             publish=publish,
             release=lease.release,
             model=model,
+            sections=None if system_prompt is None else Sections(system_prompt, environment, publish, report_section),
         )
         asks = (exclusion, inbox, session_log, projection, model_actor)
         agent = system.spawn("agent", lambda: Agent(desk), asks=asks)
@@ -248,6 +266,7 @@ async def open_session(
     model: Model,
     providers: Iterable[Provider] = (),
     environment: Environment | None = None,
+    system_prompt: str | SystemPrompt | None = None,
     cwd: str | os.PathLike[str] | None = None,
     session_id: str | None = None,
     read_only: bool = False,
@@ -257,7 +276,13 @@ async def open_session(
     async with (
         Runtime(providers=providers, environment=environment) as runtime,
         runtime.open_session(
-            where, model=model, cwd=cwd, session_id=session_id, read_only=read_only, durability=durability
+            where,
+            model=model,
+            system_prompt=system_prompt,
+            cwd=cwd,
+            session_id=session_id,
+            read_only=read_only,
+            durability=durability,
         ) as session,
     ):
         yield session

@@ -23,6 +23,7 @@ from sapwood.actors.kernel import (
     insist,
 )
 from sapwood.actors.projection.fold import Fold
+from sapwood.actors.projection.system_prompt import rendered, replay
 from sapwood.actors.session_log.view import View
 from sapwood.events.commands import Abort, Delivered, Prompt, SessionState
 from sapwood.events.content import ImageContent
@@ -121,6 +122,17 @@ class Session(Reading):
     @property
     def model(self) -> Model:
         return self._wiring.model
+
+    @property
+    def system_prompt(self) -> str | None:
+        """What the branch's system messages come to, as one text; None if they come to nothing (P7).
+
+        What `open_session(system_prompt=…)` asks for is in it from the next prompt on.
+        """
+        fold = self._fold()
+        fold.pull()
+        prompt = replay(fold.context().messages)
+        return (rendered(prompt) or None) if prompt is not None else None
 
     @property
     def read_only(self) -> bool:

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final, cast, get_args
 
+from sapwood.actors.agent.prepare import SystemPrompt
 from sapwood.actors.environment import Environment
 from sapwood.actors.session_log.capping import MOST_BYTES, too_long
 from sapwood.actors.session_log.hygiene import uncontrolled
@@ -76,6 +77,15 @@ def take_providers(providers: object) -> dict[str, Provider]:
             raise Refused("bad-input", f"two providers are called {provider.id!r}: models could not tell them apart")
         taken[provider.id] = provider
     return taken
+
+
+def take_system_prompt(prompt: object) -> SystemPrompt | None:
+    """A system prompt; text is its preamble, and None leaves the session's own as it is."""
+    if isinstance(prompt, str):
+        return SystemPrompt(preamble=prompt)
+    if prompt is not None and not isinstance(prompt, SystemPrompt):
+        raise Refused("bad-input", f"a system prompt is text or a sapwood.SystemPrompt, not {_shown(prompt)}")
+    return prompt
 
 
 def take_environment(environment: object) -> Environment:

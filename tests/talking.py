@@ -8,7 +8,7 @@ from typing import cast
 
 import trio
 
-from sapwood import Published, Runtime, Scripted, ScriptedAnswer, Session
+from sapwood import Published, Runtime, Scripted, ScriptedAnswer, Session, SystemPrompt
 from sapwood.actors.environment import Environment
 from sapwood.actors.kernel import Reader, Tap
 from sapwood.events.models import Model
@@ -26,11 +26,15 @@ async def talking(
     model: Model = MODEL,
     environment: Environment | None = None,
     durability: Durability = "os",
+    system_prompt: str | SystemPrompt | None = None,
+    cwd: str = "/home/dev",
 ) -> AsyncGenerator[Session, None]:
     """A session whose model says `answers`, one a turn."""
     script = [ScriptedAnswer(text=answer) if isinstance(answer, str) else answer for answer in answers]
     runtime = Runtime(providers=[Scripted({"turn": script})], environment=environment or Environment.scripted(seed))
-    async with runtime.open_session(where, model=model, cwd="/home/dev", durability=durability, tap=tap) as session:
+    async with runtime.open_session(
+        where, model=model, system_prompt=system_prompt, cwd=cwd, durability=durability, tap=tap
+    ) as session:
         yield session
 
 

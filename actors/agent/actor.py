@@ -9,6 +9,7 @@ import attrs
 import trio
 from msgspec import UNSET
 
+from sapwood.actors.agent.prepare import Given, SectionContext, change
 from sapwood.actors.agent.run import (
     IDLE,
     Answered,
@@ -16,6 +17,8 @@ from sapwood.actors.agent.run import (
     CallModel,
     End,
     Happened,
+    Prepare,
+    Prepared,
     Record,
     Recorded,
     Started,
@@ -23,9 +26,11 @@ from sapwood.actors.agent.run import (
     Told,
     next_step,
 )
+from sapwood.actors.agent.sections import Sections
 from sapwood.actors.environment import Environment
 from sapwood.actors.kernel import Actor, ActorCrashed, OperationCrashed, Ref, Reply, Start, insist, insist_anew
 from sapwood.actors.model.assembly import Draft, unfinished
+from sapwood.actors.projection.system_prompt import replay
 from sapwood.actors.session_log.view import View
 from sapwood.events.commands import Abort, Input, Prompt
 from sapwood.events.entries import MessageEntry
@@ -54,6 +59,8 @@ class Desk:
     release: Callable[[str], None]
     """Gives the tree back."""
     model: Model
+    sections: Sections | None
+    """The system prompt that the host asked for; None if it asked for none."""
 
 
 @attrs.define(eq=False)
@@ -65,6 +72,8 @@ class _Run:
     ended: trio.Event = attrs.field(factory=trio.Event)
     stopped: bool = False
     """Whether nobody waits any more for a disk that refuses."""
+    preparing: trio.CancelScope | None = None
+    """What asks the sections of the system prompt."""
     recording: EntryId | None = None
     """What is being appended."""
     last: EntryId | None = None
@@ -121,7 +130,7 @@ class Agent(Actor[Prompt | Abort]):
 
     async def _turns(self, taken: Input, run: _Run) -> End:
         state = IDLE
-        happened: Happened = Started(taken)
+        happened: Happened = Started(taken, prepares=self._desk.sections is not None)
         while True:
             state, do = next_step(state, happened)
             if isinstance(do, End):
@@ -131,11 +140,13 @@ class Agent(Actor[Prompt | Abort]):
             except SapwoodError as failure:
                 happened = Broke(failure)
 
-    async def _effect(self, do: Tell | Record | CallModel, taken: Input, run: _Run) -> Happened:
+    async def _effect(self, do: Tell | Prepare | Record | CallModel, taken: Input, run: _Run) -> Happened:
         match do:
             case Tell(event):
                 self._desk.publish(event)
                 return Told()
+            case Prepare():
+                return await self._prepare(run)
             case Record():
                 return await self._record(do, run)
             case CallModel(turn_index):
@@ -146,6 +157,24 @@ class Agent(Actor[Prompt | Abort]):
                     return Answered(self._no_answer(str(crash)))
             case _:
                 assert_never(do)
+
+    async def _prepare(self, run: _Run) -> Happened:
+        """Ask first, and compare with the branch as it is then. A run that was stopped meanwhile says nothing of its prompt."""
+        desk, given = self._desk, await self._ask_sections(run)
+        if given is None:
+            return Prepared(None)
+        context = await insist(desk.projection, Project())
+        return Prepared(change(given, replay(context.messages), now_ms=desk.environment.now_ms()))
+
+    async def _ask_sections(self, run: _Run) -> dict[str, Given] | None:
+        desk = self._desk
+        if desk.sections is None or run.stopped:
+            return None
+        header = desk.view.header
+        context = SectionContext(session_id=header.id, cwd=header.cwd, model=desk.model)
+        with trio.CancelScope() as run.preparing:
+            return await desk.sections.ask(context)
+        return None
 
     async def _record(self, do: Record, run: _Run) -> Happened:
         desk = self._desk
@@ -206,6 +235,8 @@ class Agent(Actor[Prompt | Abort]):
         desk, runs = self._desk, tuple(self._runs.values())
         for run in runs:
             run.stopped = True
+            if run.preparing is not None:
+                run.preparing.cancel(reason="the run was stopped")
         for run in runs:
             if run.recording is not None:
                 await insist(desk.session_log, Withdraw(entry_id=run.recording))

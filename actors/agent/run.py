@@ -4,6 +4,7 @@
 2. That a message is over is told when it is in the log, never before; the model is not called before the input is (S4).
 3. Every run ends: each `Do` is followed by another one or by `End`, whatever happens, and `agent_end` is told before it if it can be.
 4. An answer that could not be recorded is not lost: `End` has it.
+5. Where the host asked for a system prompt, a turn is prepared before its first message is recorded; what changed comes before that (P7).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import attrs
 from sapwood.events.commands import Input
 from sapwood.events.errors import SapwoodError
 from sapwood.events.ids import EntryId
-from sapwood.events.messages import AssistantMessage, Message, UserMessage
+from sapwood.events.messages import AssistantMessage, Message, SystemMessage, UserMessage
 from sapwood.events.runtime import AgentEnd, AgentStart, Event, MessageEnd, MessageStart, TurnEnd, TurnStart
 
 
@@ -27,10 +28,15 @@ class Tell:
 
 
 @attrs.frozen
+class Prepare:
+    """Find out what the system prompt is to be, and what of it the branch does not have."""
+
+
+@attrs.frozen
 class Record:
     """Append this message; under this id, if it has one already."""
 
-    message: UserMessage | AssistantMessage
+    message: SystemMessage | UserMessage | AssistantMessage
     entry_id: EntryId | None = None
 
 
@@ -52,7 +58,7 @@ class End:
     """The answer that was to be recorded then."""
 
 
-Do = Tell | Record | CallModel | End
+Do = Tell | Prepare | Record | CallModel | End
 
 
 @attrs.frozen
@@ -60,6 +66,8 @@ class Started:
     """The run has the tree, and this is what it is for."""
 
     input: Input
+    prepares: bool = False
+    """Whether its turns are prepared: the host asked for a system prompt."""
 
 
 @attrs.frozen
@@ -68,10 +76,17 @@ class Told:
 
 
 @attrs.frozen
+class Prepared:
+    """The turn is prepared, and this is to be said before it."""
+
+    change: SystemMessage | None
+
+
+@attrs.frozen
 class Recorded:
     """The message is in the log."""
 
-    message: UserMessage | AssistantMessage
+    message: SystemMessage | UserMessage | AssistantMessage
     entry_id: EntryId
 
 
@@ -89,7 +104,7 @@ class Broke:
     error: SapwoodError
 
 
-Happened = Started | Told | Recorded | Answered | Broke
+Happened = Started | Told | Prepared | Recorded | Answered | Broke
 
 
 @attrs.frozen
@@ -112,10 +127,12 @@ IDLE = RunState()
 def next_step(state: RunState, happened: Happened) -> tuple[RunState, Do]:
     """The state after what happened, and the one thing to do now."""
     match happened:
-        case Started(input=taken):
+        case Started(input=taken, prepares=prepares):
             message = UserMessage(content=taken.content, timestamp=taken.timestamp)
-            opening = (Tell(AgentStart()), Tell(TurnStart(turn_index=0)), Tell(MessageStart(message=message)))
-            state = RunState(todo=(*opening, Record(message, taken.entry_id)))
+            opening = (Tell(AgentStart()), Tell(TurnStart(turn_index=0)), *((Prepare(),) if prepares else ()))
+            state = RunState(todo=(*opening, *_saying(message, taken.entry_id)))
+        case Prepared(change=change):
+            state = state if change is None else attrs.evolve(state, todo=(*_saying(change), *state.todo))
         case Recorded(message=message, entry_id=entry_id):
             told = Tell(MessageEnd(message=message, entry_id=entry_id))
             todo = (told, *_after(state, message), *state.todo)
@@ -136,9 +153,15 @@ def next_step(state: RunState, happened: Happened) -> tuple[RunState, Do]:
     return attrs.evolve(state, todo=tuple(rest)), first
 
 
-def _after(state: RunState, message: UserMessage | AssistantMessage) -> tuple[Do, ...]:
-    """What follows a message that is in the log."""
+def _saying(message: SystemMessage | UserMessage, entry_id: EntryId | None = None) -> tuple[Do, ...]:
+    return Tell(MessageStart(message=message)), Record(message, entry_id)
+
+
+def _after(state: RunState, message: SystemMessage | UserMessage | AssistantMessage) -> tuple[Do, ...]:
+    """What follows a message that is in the log, besides what is to be done anyway."""
     match message:
+        case SystemMessage():
+            return ()
         case UserMessage():
             return (CallModel(state.turn_index),)
         case AssistantMessage(stop_reason=reason):

@@ -1,0 +1,108 @@
+"""Asks the sections of a system prompt for their texts: foreign code, a host's files.
+
+1. All are asked at once, before the run's first word is recorded and never by the projection; each has `LIMIT` seconds.
+2. One that raises, gives what is no text or does not come is told, and harms no other one.
+3. They are asked inside the run: one that waits for a command of its own session gets `WouldDeadlock`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import PurePath
+from typing import Final
+
+import trio
+
+from sapwood.actors.agent.prepare import (
+    Given,
+    Section,
+    SectionContext,
+    SystemPrompt,
+    Unanswered,
+    accepted,
+    ordered,
+    project_text,
+    skills_text,
+)
+from sapwood.actors.agent.project_files import LeftOut, find_project_files
+from sapwood.actors.environment import Environment
+from sapwood.actors.foreign import is_an_end, words_of
+from sapwood.actors.projection.system_prompt import PREAMBLE
+from sapwood.events.runtime import Diagnostic, Event
+
+LIMIT: Final = 30.0
+"""Seconds: what a handler of a hook has (H2). Somebody waits for an answer."""
+
+
+class Sections:
+    """The sections of one session, asked as often as it is prepared."""
+
+    def __init__(
+        self,
+        prompt: SystemPrompt,
+        environment: Environment,
+        publish: Callable[[Event], int],
+        report: Callable[[str, BaseException], None],
+    ) -> None:
+        """`report` is told of each fault in a section function: whose, and what it raised."""
+        self._prompt = prompt
+        self._environment = environment
+        self._publish = publish
+        self._report = report
+        self._left_out: tuple[LeftOut, ...] = ()
+        """Files that were left out the last time: what is so again is not told again."""
+
+    async def ask(self, context: SectionContext) -> dict[str, Given]:
+        """What each section comes to, in the order in which they are declared."""
+        asked = ordered(self._defaults(), self._prompt.sections)
+        given: dict[str, Given] = dict.fromkeys(asked)
+        async with trio.open_nursery() as nursery:
+            for name, section in asked.items():
+                if isinstance(section, str):
+                    given[name] = accepted(section)
+                else:
+                    nursery.start_soon(self._ask_one, name, section, context, given)
+        for name, answer in given.items():
+            if isinstance(answer, Unanswered):
+                told = f"the system prompt section {name!r} stays as it is: {answer.why}"
+                self._publish(Diagnostic(code="section_failed", message=told, facts={"section": name}))
+        return given
+
+    def _defaults(self) -> dict[str, Section]:
+        prompt = self._prompt
+        sections: dict[str, Section] = {PREAMBLE: prompt.preamble, "skills": skills_text(prompt.skills)}
+        if prompt.project_context is not False:
+            sections["project_context"] = self._project_context
+        if prompt.cwd:
+            sections["cwd"] = lambda context: context.cwd
+        return sections
+
+    async def _ask_one(
+        self,
+        name: str,
+        section: Callable[[SectionContext], object],
+        context: SectionContext,
+        given: dict[str, Given],
+    ) -> None:
+        given[name] = Unanswered(f"it did not come within {LIMIT:g} s")
+        try:
+            with trio.move_on_after(LIMIT):
+                answer = section(context)
+                given[name] = accepted(await answer if inspect.isawaitable(answer) else answer)
+        except BaseException as fault:
+            if is_an_end(fault):
+                raise
+            given[name] = Unanswered(words_of(fault))
+            self._report(name, fault)
+
+    async def _project_context(self, context: SectionContext) -> str:
+        given = self._prompt.project_context
+        folder = context.cwd if isinstance(given, bool) else str(PurePath(context.cwd, given))
+        found = await self._environment.run_sync(lambda: find_project_files(self._environment.disk, folder))
+        for left_out in found.left_out:
+            if left_out not in self._left_out:
+                told = f"{left_out.path} is not in the system prompt: {left_out.why}"
+                self._publish(Diagnostic(code="project_file_left_out", message=told, facts={"path": left_out.path}))
+        self._left_out = found.left_out
+        return project_text(found.files)
