@@ -160,20 +160,20 @@ class Agent(Actor[Prompt | Abort]):
 
     async def _prepare(self, run: _Run) -> Happened:
         """Ask first, and compare with the branch as it is then. A run that was stopped meanwhile says nothing of its prompt."""
-        desk, given = self._desk, await self._ask_sections(run)
-        if given is None:
+        desk, sections = self._desk, self._desk.sections
+        given = None if sections is None or run.stopped else await self._ask_sections(sections, run)
+        if sections is None or given is None:
             return Prepared(None)
         context = await insist(desk.projection, Project())
-        return Prepared(change(given, replay(context.messages), now_ms=desk.environment.now_ms()))
+        now_ms = desk.environment.now_ms()
+        return Prepared(change(given, replay(context.messages), tools=sections.tools, now_ms=now_ms))
 
-    async def _ask_sections(self, run: _Run) -> dict[str, Given] | None:
-        desk = self._desk
-        if desk.sections is None or run.stopped:
-            return None
-        header = desk.view.header
-        context = SectionContext(session_id=header.id, cwd=header.cwd, model=desk.model)
+    async def _ask_sections(self, sections: Sections, run: _Run) -> dict[str, Given] | None:
+        """What they give; None if an abort came first."""
+        header = self._desk.view.header
+        context = SectionContext(session_id=header.id, cwd=header.cwd, model=self._desk.model)
         with trio.CancelScope() as run.preparing:
-            return await desk.sections.ask(context)
+            return await sections.ask(context)
         return None
 
     async def _record(self, do: Record, run: _Run) -> Happened:

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import Final
 
@@ -24,11 +24,13 @@ from sapwood.actors.agent.prepare import (
     ordered,
     project_text,
     skills_text,
+    tools_text,
 )
 from sapwood.actors.agent.project_files import LeftOut, find_project_files
 from sapwood.actors.environment import Environment
 from sapwood.actors.foreign import is_an_end, words_of
 from sapwood.actors.projection.system_prompt import PREAMBLE
+from sapwood.events.messages import ToolDefinition
 from sapwood.events.runtime import Diagnostic, Event
 
 LIMIT: Final = 30.0
@@ -44,8 +46,12 @@ class Sections:
         environment: Environment,
         publish: Callable[[Event], int],
         report: Callable[[str, BaseException], None],
+        *,
+        tools: Sequence[ToolDefinition] = (),
     ) -> None:
         """`report` is told of each fault in a section function: whose, and what it raised."""
+        self.tools = tools
+        """What the model is to be told that it can call."""
         self._prompt = prompt
         self._environment = environment
         self._publish = publish
@@ -71,7 +77,11 @@ class Sections:
 
     def _defaults(self) -> dict[str, Section]:
         prompt = self._prompt
-        sections: dict[str, Section] = {PREAMBLE: prompt.preamble, "skills": skills_text(prompt.skills)}
+        sections: dict[str, Section] = {
+            PREAMBLE: prompt.preamble,
+            "tools": tools_text(self.tools),
+            "skills": skills_text(prompt.skills),
+        }
         if prompt.project_context is not False:
             sections["project_context"] = self._project_context
         if prompt.cwd:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from sapwood.actors.agent.prepare import PROJECT_INTRO, Given, SectionContext, S
 from sapwood.actors.agent.sections import LIMIT, Sections
 from sapwood.actors.environment import Environment
 from sapwood.events.ids import SessionId
+from sapwood.events.messages import ToolDefinition
 from sapwood.events.runtime import Diagnostic, Event
 from tests.build import MODEL
 
@@ -22,11 +23,11 @@ from tests.build import MODEL
 class Asking:
     """Sections, and what they told."""
 
-    def __init__(self, prompt: SystemPrompt, cwd: str = "/home/dev") -> None:
+    def __init__(self, prompt: SystemPrompt, cwd: str = "/home/dev", tools: Sequence[ToolDefinition] = ()) -> None:
         self.told: list[Event] = []
         self.reported: list[tuple[str, BaseException]] = []
         self.context = SectionContext(session_id=SessionId("s1"), cwd=cwd, model=MODEL)
-        self.sections = Sections(prompt, Environment.scripted(), self._publish, self._report)
+        self.sections = Sections(prompt, Environment.scripted(), self._publish, self._report, tools=tools)
 
     def _publish(self, event: Event) -> int:
         self.told.append(event)
@@ -60,6 +61,7 @@ async def test_texts_and_functions_are_told_in_order_and_asked_at_once(autojump_
     said = "s1 in /home/dev with scripted/talker"
     assert list(given.items()) == [
         ("preamble", "You."),
+        ("tools", ""),
         ("skills", ""),
         ("cwd", "/home/dev"),
         ("b", said),
@@ -193,6 +195,18 @@ async def test_a_file_that_is_left_out_is_told_once_and_again_when_it_was_well_i
     assert [line for line in words(asking.told) if str(tmp_path) in line] == [
         f"project_file_left_out: {file} is not in the system prompt: Is a directory"
     ] * 2
+
+
+async def test_tools_that_are_given_are_told_in_a_section_of_theirs() -> None:
+    asking = Asking(
+        SystemPrompt(sections={"rules": "R"}),
+        tools=[ToolDefinition(name="read", description="Show a file", parameters={})],
+    )
+
+    given = await asking.ask()
+
+    assert given["tools"] == "- read: Show a file"
+    assert list(given) == ["preamble", "tools", "rules", "skills"]
 
 
 async def test_a_hosts_own_project_context_reads_no_files(tmp_path: Path) -> None:
