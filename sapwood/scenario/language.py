@@ -16,6 +16,7 @@ from typing import Final, Literal
 
 import attrs
 
+from sapwood.actors.agent.prepare import SystemPrompt
 from sapwood.events.base import Json
 from sapwood.events.commands import SessionState
 from sapwood.events.entries import KnownEntry
@@ -145,6 +146,8 @@ class Story:
     store: StoreWord | None = None
     """None: a file if the session comes from one, else memory."""
     model: Model = DEFAULT_MODEL
+    system_prompt: SystemPrompt | None = None
+    """The text of each section by its name, `preamble` among them. None: the session's own stays as it is."""
     answers: Answers = Answers()
     steps: tuple[Step, ...]
     expect: Expect = NOTHING_EXPECTED

@@ -60,12 +60,15 @@ async def run(scenario: Scenario, *, tap: Tap | None = None, seed: int = 0) -> P
     environment = Environment.scripted(seed)
     provider = _provider(scenario)
     player = _Player(scenario, provider)
+    story = scenario.story
     broken: str | None = None
     with TemporaryDirectory(prefix="sapwood-scenario-") as folder:
         where = begin(scenario, environment, Path(folder))
         runtime = Runtime(providers=[provider], environment=environment)
         try:
-            async with runtime.open_session(where, model=scenario.story.model, cwd=CWD, tap=tap) as session:
+            async with runtime.open_session(
+                where, model=story.model, system_prompt=story.system_prompt, cwd=CWD, tap=tap
+            ) as session:
                 await player.play(session)
         except Exception as error:  # noqa: BLE001 - what the runtime breaks at is what the story was to find out
             broken = "; ".join(_in_words(error))

@@ -17,8 +17,11 @@ from cattrs import BaseValidationError, ClassValidationError, Converter, Forbidd
 from cattrs.errors import IterableValidationError
 from cattrs.gen import make_dict_structure_fn, override
 
+from sapwood.actors.agent.prepare import SystemPrompt
+from sapwood.actors.projection.system_prompt import PREAMBLE, check_section_name
 from sapwood.events.base import Json, is_array, is_object
 from sapwood.events.entries import KnownEntry
+from sapwood.events.errors import Refused
 from sapwood.events.messages import Message, Usage
 from sapwood.events.models import Model
 from sapwood.events.runtime import Event
@@ -98,7 +101,8 @@ def _converter(model: Model) -> Converter:
     made.register_structure_hook(Pass, _mapping(Pass, made, pass_=override(rename="pass")))
     made.register_structure_hook(Step, _by_key("step", STEPS, made))
     beginning = override(struct_hook=_by_key("session", BEGINNINGS, made))
-    made.register_structure_hook(Story, _mapping(Story, made, session=beginning))
+    prompt = override(struct_hook=_system_prompt)
+    made.register_structure_hook(Story, _mapping(Story, made, session=beginning, system_prompt=prompt))
     return made
 
 
@@ -125,6 +129,22 @@ def _word(value: Json, kind: object) -> str:
     if not isinstance(value, str) or value not in words:
         raise Misfit(f"must be one of {', '.join(words)}, not {quoted(value)}")
     return value
+
+
+def _system_prompt(value: Json, _: object) -> SystemPrompt | None:
+    if value is None:
+        return None
+    if not is_object(value):
+        raise Misfit("must be a mapping: the text of each section by its name")
+    sections, faults = dict[str, str](), list[Misfit]()
+    for name, text in value.items():
+        try:
+            sections[name if name == PREAMBLE else check_section_name(name)] = _text(text, None)
+        except (Misfit, Refused) as fault:
+            faults.append(Misfit(str(fault), (name,)))
+    if faults:
+        raise together(faults)
+    return SystemPrompt(preamble=sections.pop(PREAMBLE, ""), sections=sections)
 
 
 def _listed(value: Json) -> list[Json]:

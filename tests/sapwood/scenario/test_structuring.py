@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from sapwood.actors.agent.prepare import SystemPrompt
 from sapwood.events.entries import MessageEntry
 from sapwood.events.messages import AssistantMessage, Usage
 from sapwood.events.models import Model
@@ -33,12 +34,23 @@ def fitted(**keys: Any) -> Story:
     return fit({"title": "x", "steps": [], **keys}, lambda _: 1)
 
 
+def test_a_system_prompt_is_the_texts_of_its_sections() -> None:
+    assert fitted().system_prompt is None
+    assert fitted(system_prompt=None).system_prompt is None
+    assert fitted(system_prompt={"b": "B", "preamble": "You help.", "a": "A"}).system_prompt == SystemPrompt(
+        preamble="You help.", sections={"b": "B", "a": "A"}
+    )
+
+
 UNFIT: list[tuple[dict[str, Any], Place, str]] = [
     ({"title": 7}, ("title",), "must be text, not 7: put it in quotes"),
     ({"title": True}, ("title",), "put it in quotes"),
     ({"title": None}, ("title",), "must be text, not None"),
     ({"titel": "x"}, ("titel",), "did you mean 'title'"),
     ({"line_of": 1}, ("line_of",), "unknown key"),
+    ({"system_prompt": "You help."}, ("system_prompt",), "must be a mapping: the text of each section"),
+    ({"system_prompt": {"house": 7}}, ("system_prompt", "house"), "must be text, not 7: put it in quotes"),
+    ({"system_prompt": {"Big": "a"}}, ("system_prompt", "Big"), "Invalid system prompt section name: Big"),
     ({"store": "disk"}, ("store",), "must be one of memory, jsonl, not 'disk'"),
     ({"store": ["memory"]}, ("store",), "must be one of"),
     ({"steps": {}}, ("steps",), "must be a list"),
