@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import trio
 
 from sapwood.actors.kernel.errors import alone
 from sapwood.events.content import without_surrogates
 
+_ENDS: Final = (trio.Cancelled, KeyboardInterrupt, SystemExit)
+
+
+def end_in(fault: BaseException) -> BaseException | None:
+    """What of it is to end more than the call that raised it, if anything is. A `CancelledError` of another loop is not."""
+    if isinstance(fault, BaseExceptionGroup):
+        return fault.split(_ENDS)[0]
+    return fault if isinstance(fault, _ENDS) else None
+
 
 def is_an_end(fault: BaseException) -> bool:
-    """Whether it is to end more than the call that raised it. A `CancelledError` of another loop is not."""
-    if isinstance(fault, BaseExceptionGroup):
-        return any(map(is_an_end, fault.exceptions))
-    return isinstance(fault, trio.Cancelled | KeyboardInterrupt | SystemExit)
+    """Whether something of it is to end more than the call that raised it."""
+    return end_in(fault) is not None
 
 
 def words_of(fault: BaseException, speaking: type[BaseException] | tuple[()] = ()) -> str:

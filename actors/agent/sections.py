@@ -28,7 +28,7 @@ from sapwood.actors.agent.prepare import (
 )
 from sapwood.actors.agent.project_files import LeftOut, find_project_files
 from sapwood.actors.environment import Environment
-from sapwood.actors.foreign import is_an_end, words_of
+from sapwood.actors.foreign import end_in, words_of
 from sapwood.actors.projection.system_prompt import PREAMBLE
 from sapwood.events.messages import ToolDefinition
 from sapwood.events.runtime import Diagnostic, Event
@@ -100,9 +100,10 @@ class Sections:
             with trio.move_on_after(LIMIT):
                 answer = section(context)
                 given[name] = accepted(await answer if inspect.isawaitable(answer) else answer)
-        except BaseException as fault:
-            if is_an_end(fault):
-                raise
+        except BaseException as fault:  # noqa: BLE001 - foreign code, and its end may be a part of what it raised
+            ended = end_in(fault)
+            if ended is not None:  # what else was raised on the way out is nobody's
+                raise ended from None
             given[name] = Unanswered(words_of(fault))
             self._report(name, fault)
 

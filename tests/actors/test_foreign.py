@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from sapwood.actors.foreign import is_an_end, words_of
+from sapwood.actors.foreign import end_in, is_an_end, words_of
 from sapwood.events.errors import ProviderError
 
 
@@ -23,6 +23,17 @@ from sapwood.events.errors import ProviderError
 )
 def test_an_interrupt_ends_more_than_a_call(fault: BaseException, *, end: bool) -> None:
     assert is_an_end(fault) is end
+
+
+def test_of_a_group_only_what_ends_more_goes_on() -> None:
+    interrupt = KeyboardInterrupt()
+
+    ended = end_in(BaseExceptionGroup("g", [ValueError(), interrupt]))
+
+    assert isinstance(ended, BaseExceptionGroup)
+    assert ended.exceptions == (interrupt,)
+    assert end_in(interrupt) is interrupt
+    assert end_in(ValueError()) is None
 
 
 def test_an_error_is_told_with_its_name_and_one_of_ours_by_its_own_words() -> None:

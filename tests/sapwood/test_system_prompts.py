@@ -313,6 +313,38 @@ async def test_an_abort_ends_the_asking_at_once_and_says_nothing_of_the_prompt(
         assert session.state == "idle"
 
 
+async def test_what_a_section_raises_when_it_is_stopped_does_not_break_the_run(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    async def sore(context: SectionContext) -> str:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(trio.sleep_forever)
+            try:
+                await trio.sleep(1000)
+            finally:
+                raise ValueError("it was rude to stop me")
+        return "never"
+
+    async with talking("never", system_prompt=SystemPrompt(sections={"sore": sore})) as session:
+        handle = session.submit("hi")
+        await trio.sleep(1)
+        await session.abort()
+
+        outcome = await handle.outcome()
+        assert isinstance(outcome, Delivered)
+        assert (outcome.aborted, outcome.error) == (True, None)
+
+
+async def test_a_session_that_is_left_waits_for_no_section(autojump_clock: trio.testing.MockClock) -> None:
+    before = trio.current_time()
+    async with talking("never", system_prompt=SystemPrompt(sections={"slow": hanging})) as session:
+        handle = session.submit("hi")
+        await trio.sleep(1)
+
+    assert trio.current_time() - before < 1.2
+    assert isinstance(await handle.outcome(), Delivered)
+
+
 async def test_an_abort_before_the_asking_asks_nothing() -> None:
     mood = Mood("calm")
     async with talking("never", system_prompt=SystemPrompt(sections={"mood": mood})) as session:
