@@ -76,6 +76,8 @@ class SystemPrompt:
             raise Refused(
                 "bad-input", f"SystemPrompt(project_context=…) is a bool or a folder, not {self.project_context!r:.80}"
             )
+        if not isinstance(self.cwd, bool):
+            raise Refused("bad-input", f"SystemPrompt(cwd=…) is True or False, not {self.cwd!r:.80}")
         # the host's own mappings may change behind our back
         object.__setattr__(self, "sections", MappingProxyType(dict(self.sections)))
         object.__setattr__(self, "skills", MappingProxyType(dict(self.skills)))

@@ -116,6 +116,7 @@ def test_each_project_file_is_told_with_its_path() -> None:
         ),
         ({"skills": {"a": 1}}, "SystemPrompt(skills={'a': …}) is a description, not 1"),
         ({"skills": "a"}, "SystemPrompt(skills=…) is a mapping by names, not 'a'"),
+        ({"cwd": "/home/dev"}, "SystemPrompt(cwd=…) is True or False, not '/home/dev'"),
         ({"project_context": 1}, "SystemPrompt(project_context=…) is a bool or a folder, not 1"),
     ],
 )
