@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sapwood import Environment, ImageContent, Model, Refused, Scripted, Store
+from sapwood import Environment, ImageContent, Model, Refused, Scripted, Store, SystemPrompt
 from sapwood.actors.kernel import Receipt, Verdict
 from sapwood.events.ids import EntryId
 from sapwood.events.runtime import AgentStart
@@ -24,6 +24,7 @@ from sapwood.taking import (
     take_read_only,
     take_session_id,
     take_since,
+    take_system_prompt,
     take_tap,
 )
 from tests.build import HEADER, MODEL, MS
@@ -220,3 +221,13 @@ def test_an_image_is_an_image_that_can_be_written(images: object, words: str) ->
 
 def test_a_long_value_is_shown_by_its_beginning() -> None:
     assert len(refused(take_path, ["x" * 1000])) < 200
+
+
+def test_a_system_prompt_is_one_its_preamble_or_none() -> None:
+    prompt = SystemPrompt(cwd=True)
+
+    assert take_system_prompt(prompt) is prompt
+    assert take_system_prompt("You help.") == SystemPrompt(preamble="You help.")
+    assert take_system_prompt(None) is None
+    for other in (5, b"You help.", SystemPrompt, {"preamble": "You help."}):
+        assert refused(take_system_prompt, other).startswith("a system prompt is text or a sapwood.SystemPrompt, not ")
