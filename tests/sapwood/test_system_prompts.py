@@ -321,8 +321,8 @@ async def test_what_a_section_raises_when_it_is_stopped_does_not_break_the_run(
             nursery.start_soon(trio.sleep_forever)
             try:
                 await trio.sleep(1000)
-            finally:
-                raise ValueError("it was rude to stop me")
+            except trio.Cancelled as cancelled:
+                raise ValueError("it was rude to stop me") from cancelled
         return "never"
 
     async with talking("never", system_prompt=SystemPrompt(sections={"sore": sore})) as session:
