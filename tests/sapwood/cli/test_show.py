@@ -77,28 +77,6 @@ def test_a_real_session_shows_what_is_not_sent() -> None:
     assert sum(": " in line and " not sent (" in line for line in lines) == 22
 
 
-@pytest.mark.parametrize(
-    ("content", "code", "status"), [(None, 2, "unreadable"), (b"hello\n", 4, "no-session"), ("folder", 2, "unreadable")]
-)
-def test_in_json_a_file_that_fails_is_a_document_as_check_has_it(
-    content: bytes | str | None, code: int, status: str, tmp_path: Path
-) -> None:
-    """This used to print nothing."""
-    path = tmp_path / "s.jsonl"
-    if content == "folder":
-        path.mkdir()
-    elif isinstance(content, bytes):
-        path.write_bytes(content)
-
-    result = show(path, "--json")
-
-    checked = json.loads(CliRunner().invoke(sapwood, ["check", "--json", str(path)]).stdout)["files"][0]
-    value = json.loads(result.stdout)
-    assert (result.exit_code, value["status"]) == (code, status)
-    assert value == {key: checked[key] for key in ("path", "status", "error")}
-    assert result.stderr == f"sapwood: {value['error']}\n"
-
-
 def test_of_a_later_version_it_says_that_it_can_be_read_only(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes(LATER)

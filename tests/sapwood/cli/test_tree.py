@@ -63,28 +63,6 @@ def test_a_real_session_of_a_thousand_entries_is_drawn_whole() -> None:
     assert lines[0].startswith("d703a1a9  1,018 entries, 1 branch, ")
 
 
-@pytest.mark.parametrize(
-    ("content", "code", "status"), [(None, 2, "unreadable"), (b"hello\n", 4, "no-session"), ("folder", 2, "unreadable")]
-)
-def test_in_json_a_file_that_fails_is_a_document_as_check_has_it(
-    content: bytes | str | None, code: int, status: str, tmp_path: Path
-) -> None:
-    """This used to print nothing."""
-    path = tmp_path / "s.jsonl"
-    if content == "folder":
-        path.mkdir()
-    elif isinstance(content, bytes):
-        path.write_bytes(content)
-
-    result = tree(path, "--json")
-
-    checked = json.loads(CliRunner().invoke(sapwood, ["check", "--json", str(path)]).stdout)["files"][0]
-    value = json.loads(result.stdout)
-    assert (result.exit_code, value["status"]) == (code, status)
-    assert value == {key: checked[key] for key in ("path", "status", "error")}
-    assert result.stderr == f"sapwood: {value['error']}\n"
-
-
 def test_of_a_later_version_it_says_that_it_can_be_read_only(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes(LATER)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
+from sapwood.cli.main import sapwood
 from sapwood.cli.trouble import NoSession, Trouble, complain, session_at
 
 HEADER = b'{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}\n'
@@ -117,3 +120,26 @@ def test_a_session_is_handed_out_and_its_file_is_closed(tmp_path: Path) -> None:
         assert session.header.id == "s"
 
     assert path.read_bytes() == HEADER
+
+
+@pytest.mark.parametrize("command", ["tree", "show"])
+@pytest.mark.parametrize(
+    ("content", "code", "status"), [(None, 2, "unreadable"), (b"hello\n", 4, "no-session"), ("folder", 2, "unreadable")]
+)
+def test_in_json_a_file_that_fails_is_a_document_as_check_has_it(
+    command: str, content: bytes | str | None, code: int, status: str, tmp_path: Path
+) -> None:
+    """This used to print nothing."""
+    path = tmp_path / "s.jsonl"
+    if content == "folder":
+        path.mkdir()
+    elif isinstance(content, bytes):
+        path.write_bytes(content)
+
+    result = CliRunner().invoke(sapwood, [command, "--json", str(path)])
+
+    checked = json.loads(CliRunner().invoke(sapwood, ["check", "--json", str(path)]).stdout)["files"][0]
+    value = json.loads(result.stdout)
+    assert (result.exit_code, value["status"]) == (code, status)
+    assert value == {key: checked[key] for key in ("path", "status", "error")}
+    assert result.stderr == f"sapwood: {value['error']}\n"
