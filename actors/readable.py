@@ -9,7 +9,7 @@ from sapwood.store.tree import Tree
 
 
 class Readable(Protocol):
-    """The committed entries and their tree. Both grow, and neither changes behind a reader."""
+    """The committed entries and their tree. Both grow: places and entries stay, and `tree.rehung` tells if old ones got other parents."""
 
     def __len__(self) -> int: ...
     @property

@@ -37,6 +37,11 @@ class Header(Line, frozen=True, kw_only=True, tag_field="type", tag="session"):
     parent_session: str | None = None
     """The path of the session that this one was forked from."""
 
+    @property
+    def is_later(self) -> bool:
+        """Whether a later release wrote it: the session can be read, and not written (S2)."""
+        return self.version > SESSION_VERSION
+
 
 class Node(Line, frozen=True, kw_only=True):
     """What every entry has. `timestamp` is ISO 8601 in UTC."""

@@ -46,6 +46,10 @@ def open_store(
     Raises `Refused` for anything else, besides what the file says.
     """
     place = take_place(where)
+    if read_only and not isinstance(place, str):
+        raise Refused(
+            "bad-input", "read_only is for files: a session in memory is new, and a Store says itself what it is"
+        )
     if place is None:
         return MemoryStore(new_header(environment, cwd=cwd, session_id=session_id))
     if not isinstance(place, str):

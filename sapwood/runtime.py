@@ -141,8 +141,8 @@ class Runtime:
         `InvalidSessionId`, and `no-model` for a model whose provider was not given. What the block raises comes out as it is; and
         `SessionBroken` does, where a part of the session crashes again and again.
 
-        A version 1 file is never written: the first prompt makes a version 3 session beside it and goes on there (S3), anew each time
-        that the old path is opened. The event `session_moved` tells the new path: keep `session.path` from then on.
+        A version 1 file, or one of no version, is never written: the first prompt makes a version 3 session beside it and goes on there
+        (S3), anew each time that the old path is opened. The event `session_moved` tells the new path: keep `session.path` from then on.
         """
         _check_trio()
         model, tap, session_id = take_model(model), take_tap(tap), take_session_id(session_id)

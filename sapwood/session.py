@@ -12,11 +12,9 @@ from sapwood.actors.environment import Environment
 from sapwood.actors.exclusion.lease import Lease
 from sapwood.actors.inbox import Handle, Shelf
 from sapwood.actors.kernel import (
+    CRASHES,
     ActorCrashed,
-    ActorFailed,
     Closed,
-    OperationCancelled,
-    OperationCrashed,
     Reader,
     Ref,
     System,
@@ -226,7 +224,7 @@ class Session(Reading):
 def _told(error: BaseException) -> SapwoodError:
     """The error as a host is told it: the kernel's `Closed` is this session's end, and it knows of no actors."""
     match error:
-        case ActorCrashed() | ActorFailed() | OperationCrashed() | OperationCancelled():
+        case SapwoodError() if isinstance(error, CRASHES):
             broken = SessionBroken(str(error))
             broken.__cause__ = error
             return broken

@@ -1,7 +1,7 @@
 """The header of a session, wherever it stands in its bytes, and which version they are. No I/O.
 
 1. The first line, or record in a line, that is a header is the header (S7).
-2. One that says version 1, or none that can be read, is not believed if the entries name their parents: they are of version 2 or later,
+2. One that says version 1, or none that can be read, is not believed if all entries name their parents: they are of version 2 or later,
    and to make one chain of them would bring abandoned branches back.
 """
 
@@ -52,8 +52,9 @@ class Head:
     length: int
     start: int
     end: int
-    sealed: bool
-    """Whether the header does not say that entries name their parents: other readers would make one chain of whatever stands behind it."""
+    goes_on_beside: bool
+    """Whether what is added goes to another file: the header does not say that entries name their parents, and for other readers they
+    would be one chain."""
 
 
 def find_header(data: bytes) -> Head:
@@ -77,22 +78,25 @@ def end_of_line(data: bytes, at: int) -> int:
 
 def _head(header: Header, offset: int, length: int, start: int, data: bytes) -> Head:
     end = end_of_line(data, offset)
-    sealed = header.version < _NAMES_PARENTS
-    if sealed and _names_its_parent(data, end + 1):
+    goes_on_beside = header.version < _NAMES_PARENTS
+    if goes_on_beside and _all_name_their_parents(data, end + 1):
         header = msgspec.structs.replace(header, version=_NAMES_PARENTS)
-    return Head(header, offset, length, start, end, sealed)
+    return Head(header, offset, length, start, end, goes_on_beside)
 
 
-def _names_its_parent(data: bytes, at: int) -> bool:
-    """Whether the first entry that can be read does."""
+def _all_name_their_parents(data: bytes, at: int) -> bool:
+    """Whether there are entries that can be read, and each of them does. The first one of a real version 1 session does not."""
+    any_does = False
     while at < len(data):
         end = end_of_line(data, at)
         with suppress(*UNREADABLE):
             old = decode_old(data[at:end])
             if old.type != "session":
-                return old.id is not UNSET and old.parentId is not UNSET
+                if old.id is UNSET or old.parentId is UNSET:
+                    return False
+                any_does = True
         at = end + 1
-    return False
+    return any_does
 
 
 def _headers_in(line: bytes, offset: int) -> Iterator[tuple[int, int]]:

@@ -121,7 +121,7 @@ class JsonlStore:
 
     @property
     def read_only(self) -> bool:
-        return self._me is None or self.header.version > SESSION_VERSION
+        return self._me is None or self.header.is_later
 
     @property
     def damage(self) -> Sequence[Damage]:
@@ -152,7 +152,9 @@ class JsonlStore:
                 self._take_in(came)
             envelopes = admit(lines, self._held.tree)
             if lines:
-                self._staged = self._beside(lines, envelopes) if self._held.sealed else self._behind(lines, envelopes)
+                self._staged = (
+                    self._beside(lines, envelopes) if self._held.goes_on_beside else self._behind(lines, envelopes)
+                )
         except OSError as error:
             raise CannotWrite(self.where, error) from error
 
@@ -201,8 +203,8 @@ class JsonlStore:
             raise StoreClosed(self.where)
         if self._me is None:
             raise ReadOnly(self.where)
-        if self._held.header.version > SESSION_VERSION:
-            raise NewerVersion(self.where, self._held.header.version, SESSION_VERSION)
+        if self.header.is_later:
+            raise NewerVersion(self.where, self.header.version, SESSION_VERSION)
 
     def _take_in(self, came: Sequence[tuple[int, bytes]]) -> None:
         for offset, data in came:
@@ -226,7 +228,7 @@ class JsonlStore:
             self._file.unlock()
             return
         with self._reading():
-            if self._held.sealed:
+            if self._held.goes_on_beside:
                 self._disk.check_folder(os.path.dirname(self._file.path))  # noqa: PTH120 - paths are plain text
             else:
                 self._file.open_for_writing()

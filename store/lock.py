@@ -1,7 +1,8 @@
 """One writer a session (S10).
 
 1. The lock is the kernel's, on the open file itself: it holds for every path, symlink and hard link to it, in this process and in others,
-   and it ends with the process that holds it, however that ends. No record, clock or process number decides anything.
+   and it ends with the process that holds it, however that ends. No record and no clock decides anything, and a process number only that
+   a forked child, which shares the lock, is not who took it.
 2. Beside the file, under the name that its path comes to, lies a record of who holds it, for whoever is refused. One that is missing,
    damaged or left behind by a dead process only means that less is known; anything else that has that name is left alone.
 """
@@ -13,7 +14,6 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from typing import Final
 
-import attrs
 import msgspec
 
 from sapwood.events.base import Wire
@@ -45,6 +45,7 @@ class WriterLock:
         self._me = me
         self._descriptor: int | None = None
         self._pid: int | None = None
+        self._owner_is: Writer | None = None
         self._record: tuple[str, bytes] | None = None
 
     @property
@@ -54,14 +55,14 @@ class WriterLock:
 
     def keep_children_out(self, path: str) -> None:
         """A forked child has all that its parent had, and is a second writer: `SessionInUse`."""
-        if self._pid is not None and self._pid != os.getpid():
-            raise SessionInUse(path, attrs.evolve(self._me(), pid=self._pid))
+        if not self.is_ours:
+            raise SessionInUse(path, self._owner_is)
 
     def take(self, descriptor: int, path: str) -> None:
         """Take the lock of an open file. `SessionInUse` if somebody has it."""
         if not self._disk.lock(descriptor):
             raise SessionInUse(path, self._owner(descriptor, path))
-        self._descriptor, self._pid = descriptor, os.getpid()
+        self._descriptor, self._pid, self._owner_is = descriptor, os.getpid(), self._me()
         with suppress(OSError):  # where no record can be, the lock holds all the same
             self._sign(path)
 

@@ -42,7 +42,7 @@ class MemoryStore:
 
     @property
     def read_only(self) -> bool:
-        return self._header.version > SESSION_VERSION
+        return self._header.is_later
 
     def line(self, index: int) -> bytes:
         self._check_open()

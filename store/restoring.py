@@ -2,8 +2,9 @@
 
 1. What stands at the path gets a name of its own beside it first. What somebody puts there in that very moment is theirs to miss.
 2. The path changes in one step, to a file that is whole and on the medium, and ours to write already.
-3. What fails leaves everything as it was; behind that step nothing can fail.
-4. Whoever reads meanwhile, in another thread, reads on by the same descriptor: the old file, and then the new one.
+3. What fails leaves everything as it was; behind that step nothing fails that matters.
+4. Whoever reads meanwhile, in another thread, reads on by the same descriptor: the old file, and then the new one. If the system does not
+   let it stand for another file, there is a new one.
 """
 
 from __future__ import annotations

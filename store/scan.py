@@ -42,9 +42,9 @@ _envelopes: Final = msgspec.json.Decoder(Envelope)
 def scan(data: bytes) -> Scanned:
     """Index a session's bytes. `NotAnEntry` if there is no header in them."""
     head = find_header(data)
-    held = Scanned(head.header, sealed=head.sealed)
+    held = Scanned(head.header, goes_on_beside=head.goes_on_beside)
     scanning = _Scan(held, data)
-    if head.sealed and head.header.version > 1:
+    if head.goes_on_beside and head.header.version > 1:
         scanning.note("odd_version", head.offset)
     scanning.run(scanning.after_bom(), head.start)
     scanning.take_header(head)

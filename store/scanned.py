@@ -26,7 +26,7 @@ class Scanned:
     """In file order."""
     lines: int = 0
     """How many have begun; 0 if not even the header is written."""
-    sealed: bool = False
+    goes_on_beside: bool = False
     """Whether what is added goes to a session beside it: the file's header does not say that its entries name their parents."""
 
     def placed(self, lengths: Iterable[int], offset: int) -> None:

@@ -28,13 +28,13 @@ from sapwood.actors.agent.run import (
 )
 from sapwood.actors.agent.sections import Sections
 from sapwood.actors.environment import Environment
-from sapwood.actors.kernel import Actor, ActorCrashed, OperationCrashed, Ref, Reply, Start, insist, insist_anew
+from sapwood.actors.kernel import CRASHES, Actor, ActorCrashed, OperationCrashed, Ref, Reply, Start, insist, insist_anew
 from sapwood.actors.model.assembly import Draft, unfinished
 from sapwood.actors.projection.system_prompt import replay
 from sapwood.actors.session_log.view import View
 from sapwood.events.commands import Abort, Input, Prompt
 from sapwood.events.entries import MessageEntry
-from sapwood.events.errors import SapwoodError, StaleLeaf
+from sapwood.events.errors import SapwoodError, SessionBroken, StaleLeaf
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import AssistantMessage
 from sapwood.events.models import Model
@@ -246,9 +246,11 @@ class Agent(Actor[Prompt | Abort]):
 
 
 def _settled(aborted: bool, error: Exception | None, unrecorded: AssistantMessage | None = None) -> AgentSettled:
-    kind = None if error is None else type(error).__name__
+    kind = SessionBroken if isinstance(error, CRASHES) else type(error)
     told = None if error is None else str(error)
-    return AgentSettled(aborted=aborted, error_message=told, error_type=kind, unrecorded=unrecorded)
+    return AgentSettled(
+        aborted=aborted, error_message=told, error_type=None if error is None else kind.__name__, unrecorded=unrecorded
+    )
 
 
 def _call_id(taken: Input, turn_index: int) -> CallId:

@@ -22,6 +22,7 @@ from sapwood.actors.kernel.actor import (
     Start,
 )
 from sapwood.actors.kernel.errors import (
+    CRASHES,
     ActorCrashed,
     ActorFailed,
     Closed,
@@ -37,6 +38,7 @@ from sapwood.actors.kernel.tap import Receipt, Tap, Verdict
 from sapwood.actors.kernel.track import Published, Resync
 
 __all__ = [
+    "CRASHES",
     "Actor",
     "ActorCrashed",
     "ActorFailed",

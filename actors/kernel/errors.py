@@ -7,6 +7,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from sapwood.events.errors import SapwoodError
 
 
@@ -56,6 +58,10 @@ class OperationCancelled(SapwoodError):
         super().__init__(f"{operation} of {actor} was cancelled")
         self.actor = actor
         self.operation = operation
+
+
+CRASHES: Final = (ActorCrashed, ActorFailed, OperationCrashed, OperationCancelled)
+"""What comes of code that broke inside: nobody outside of the kernel's users knows of actors."""
 
 
 class Closed(SapwoodError):

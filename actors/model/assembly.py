@@ -14,6 +14,7 @@ from typing import Final, assert_never
 import msgspec
 
 from sapwood.actors.model.checks import BadPiece, checked, sound, told
+from sapwood.actors.model.cost import priced
 from sapwood.actors.model.providers.base import Finish
 from sapwood.events.content import AssistantBlock, TextContent, ThinkingContent, ToolCall, without_surrogates
 from sapwood.events.deltas import (
@@ -115,7 +116,7 @@ def answer_of(draft: Draft, model: Model, *, started_ms: int, stopped: bool, err
             content=whole.content if finish.content is None else finish.content,
             response_model=finish.response_model,
             response_id=finish.response_id,
-            usage=finish.usage,
+            usage=priced(finish.usage, model.price),
             duration_ms=finish.duration_ms,
         )
     if draft.fault is None and stopped:

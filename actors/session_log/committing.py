@@ -11,8 +11,8 @@ It outlives the actor that asks it: after a crash, what waited has been refused,
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from typing import Final, assert_never
 
 import attrs
@@ -84,7 +84,7 @@ class Committer:
         self._batch: _Batch | None = None
         """What is being written."""
         self._writing = False
-        self._restores = 0
+        self._reserved = 0
         """How many wait for a round of their own."""
         self._round = trio.Event()
         self._pause_over = trio.Event()
@@ -110,7 +110,7 @@ class Committer:
         """Wait for the answer of a ticket, and write for all that wait if nobody does. Whoever leaves withdraws its own."""
         try:
             while ticket.answer is None:
-                if self._writing or self._restores:
+                if self._writing or self._reserved:
                     await self._round.wait()
                 else:
                     await self._write()
@@ -136,26 +136,30 @@ class Committer:
 
     async def restore(self) -> str | None:
         """Put the file back to its path, between two rounds; where what stood there went. Raises what the store raises."""
-        self._restores += 1
+        async with self._between_rounds():
+            return await self._run_sync(self._store.restore)
+
+    @asynccontextmanager
+    async def _between_rounds(self) -> AsyncGenerator[None]:
+        """Nothing is written meanwhile, and whoever wants to write next waits: a disk that refuses would else go round for ever."""
+        self._reserved += 1
         try:
             self._end_pause()
             while self._writing:
                 await self._round.wait()
             self._writing = True
             try:
-                return await self._run_sync(self._store.restore)
+                yield
             finally:
                 self._writing = False
         finally:
-            self._restores -= 1
+            self._reserved -= 1
             self._end_round()
 
     async def let_go(self) -> None:
-        """Close the store, when nothing is being written; what waits is refused."""
-        self._end_pause()
-        while self._writing:
-            await self._round.wait()
-        self._store.close()
+        """Close the store, between two rounds: what waits is refused by the next one."""
+        async with self._between_rounds():
+            self._store.close()
 
     async def _write(self) -> None:
         """One round: for a disk that refuses, after a pause."""
@@ -245,20 +249,20 @@ class Committer:
 
     def _commit(self, batch: _Batch) -> None:
         store, view, first = self._store, self._view, len(self._view)
-        self._batch = None
-        with self._telling_of_damage():
-            store.commit()
+        was_troubled, damaged = self._trouble is not None, len(store.damage)
+        store.commit()
+        self._batch, self._trouble, self._pause = None, None, SOONEST
         try:
-            self._tell(batch, first)
+            self._tell(batch, first, damaged)
         finally:  # it is in the log, whatever comes of telling it
             for ticket, entry_ids in batch.tickets.items():
                 self._answer(ticket, Appended(entry_ids=entry_ids, leaf=view.leaf))
-        if self._trouble is not None:
-            self._trouble, self._pause = None, SOONEST
+        if was_troubled:
             self._publish(StoreRecovered(written=len(batch.entries)))
 
-    def _tell(self, batch: _Batch, first: int) -> None:
+    def _tell(self, batch: _Batch, first: int, damaged: int) -> None:
         store, view = self._store, self._view
+        self._tell_damage(batch.where, damaged)
         if store.where != batch.where:
             why = "a file of version 1, or of none, is never written: its entries were copied to a version 3 session beside it"
             self._publish(SessionMoved(old_path=batch.where, new_path=store.where, why=why))
@@ -270,22 +274,19 @@ class Committer:
 
     def _take_in(self) -> None:
         """What somebody else appended, as news."""
-        first = len(self._view)
+        store, first = self._store, len(self._view)
+        where, damaged = store.where, len(store.damage)
         try:
-            with self._telling_of_damage():
-                self._store.refresh()
+            store.refresh()
         finally:
+            self._tell_damage(where, damaged)
             self._announce(first)
 
-    @contextmanager
-    def _telling_of_damage(self) -> Generator[None]:
-        store, where, known = self._store, self._store.where, len(self._store.damage)
-        try:
-            yield
-        finally:
-            found = store.damage[known:] if store.where == where else ()
-            if found:
-                self._publish(DamageFound(records=tuple(found)))
+    def _tell_damage(self, where: str, known: int) -> None:
+        """What is wrong with what came since there were `known` places of it, if it is the same file."""
+        found = self._store.damage[known:] if self._store.where == where else ()
+        if found:
+            self._publish(DamageFound(records=tuple(found)))
 
     def _announce(self, first: int) -> None:
         tree = self._view.tree

@@ -3,12 +3,11 @@
 1. Every billed call is in them once: answers, failed ones too, results of tools that called a model, summaries, and usage entries.
 2. They are of the whole log, all branches: nothing that is compacted or left makes them fall.
 3. A pull costs what came since the last one.
-4. What a file says of itself may be anything: a count below zero, and a cost that is no number, count as nothing.
+4. What a file says of itself may be anything: a count or a cost that is below zero, no number or beyond all measure counts as nothing.
 """
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from typing import Final
 
@@ -20,6 +19,8 @@ from sapwood.events.messages import AssistantMessage, Cost, ToolResultMessage, U
 from sapwood.events.stats import NOTHING, SessionStats, Spent
 
 UNKNOWN: Final = "unknown"
+MOST: Final = 10**12
+"""Tokens, or costs, of one call: what says more is no count. So sums stay finite, and JSON can hold them."""
 
 
 class Totals:
@@ -46,7 +47,7 @@ class Totals:
             by_purpose=dict(self._by_purpose),
         )
 
-    def _take(self, entry: Entry) -> None:
+    def _take(self, entry: Entry) -> None:  # raises for nothing that a log can hold
         match entry:
             case MessageEntry(message=message):
                 self._counts["messages"] += 1
@@ -84,9 +85,14 @@ class Totals:
 def spent_of(usage: Usage) -> Spent:
     """What one call was billed with."""
     cost = None if usage.cost is None or not usage.cost.known else _amount(usage.cost)
-    tokens = {name: max(0, getattr(usage, name)) for name in ("input", "output", "cache_read", "cache_write")}
+    counts = (usage.input, usage.output, usage.cache_read, usage.cache_write)
+    tokens = dict(zip(("input", "output", "cache_read", "cache_write"), map(_count, counts), strict=True))
     return Spent(calls=1, **tokens, cost=cost, unpriced=int(cost is None and any(tokens.values())))
 
 
+def _count(tokens: int) -> int:
+    return tokens if 0 <= tokens < MOST else 0
+
+
 def _amount(cost: Cost) -> Number | None:
-    return cost.total if math.isfinite(cost.total) and cost.total >= 0 else None
+    return cost.total if 0 <= cost.total < MOST else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from sapwood.cli.trouble import DAMAGED, Unreadable, complain, session_at
+from sapwood.cli.trouble import DAMAGED, FileStatus, Unreadable, complain, session_at
 
 
 @click.command("check")
@@ -29,7 +29,7 @@ def command(files: tuple[str, ...], *, as_json: bool) -> int:
     a damage is {"kind", "severity", "line", "offset", "length", "entryId", "parentId", "bridged", "count"}.
     """  # noqa: D301 - click's own mark for lines that it may not wrap
     # commands load what they need when they run: in here
-    from sapwood.cli.damages import damage_json, damage_line, is_damaged, is_later, version_in_short  # noqa: PLC0415
+    from sapwood.cli.damages import damage_json, damage_line, is_damaged, version_in_short  # noqa: PLC0415
     from sapwood.cli.printing import Printer  # noqa: PLC0415
     from sapwood.words.wording import Piece, counted, line, named  # noqa: PLC0415
 
@@ -39,7 +39,7 @@ def command(files: tuple[str, ...], *, as_json: bool) -> int:
         try:
             with session_at(file) as session:
                 damage, entries, version = session.damage, len(session.tree()), session.header.version
-                later, note = is_later(session), list(version_in_short(session))
+                later, note = session.header.is_later, list(version_in_short(session))
         except Unreadable as trouble:
             code = max(code, trouble.exit_code)
             said = trouble.format_message()
@@ -49,7 +49,7 @@ def command(files: tuple[str, ...], *, as_json: bool) -> int:
             continue
         damaged = is_damaged(damage)
         code = max(code, DAMAGED if damaged else 0)
-        status = "damaged" if damaged else "clean"
+        status: FileStatus = "damaged" if damaged else "clean"
         report = {"path": file, "status": status, "version": version, "readOnly": later, "entries": entries}
         reports.append({**report, "damage": damage_json(damage), "error": None})
         if not as_json:

@@ -28,7 +28,7 @@ SAID: Final[Mapping[DamageKind, str]] = {
     "bad_envelope": "an entry without a type, an id or a parent that can be read",
     "duplicate_id": "an entry whose id is taken: the first one counts",
     "second_header": "another header: the first one counts",
-    "odd_version": "the header does not say its version: its entries do",
+    "odd_version": "the header's version is contradicted by the entries, which name their parents",
     "self_parent": "an entry that names itself as its parent",
     "cycle": "an entry whose parent hangs under it",
     "missing_parent": "an entry whose parent is not in the file",
@@ -63,14 +63,9 @@ def damage_in_short(session: Reading) -> Iterator[Line]:
         yield line(Piece(told, "bad"))
 
 
-def is_later(session: Reading) -> bool:
-    """Whether a later version wrote the file, so that it can be read only (S2)."""
-    return session.header.version > SESSION_VERSION
-
-
 def version_in_short(session: Reading) -> Iterator[Line]:
     """One line below a drawing, if a later version wrote the file."""
-    if is_later(session):
+    if session.header.is_later:
         told = f"format version {session.header.version}: this release writes up to {SESSION_VERSION}, so it can be read only"
         yield line(Piece(told, "bold"))
 

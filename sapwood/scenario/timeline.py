@@ -9,13 +9,14 @@ from typing import assert_never
 from sapwood.events.base import Json
 from sapwood.events.runtime import name_of
 from sapwood.scenario.checking import event_value
+from sapwood.scenario.errors import MOST_TOLD
 from sapwood.scenario.language import Feed, Pass, Prompt, Step
 from sapwood.scenario.matching import MISSING, Difference, Mismatch
 from sapwood.scenario.played import Finding, Played, PlayedStep, Seen
 from sapwood.words.describing import event_in_words
 from sapwood.words.wording import Line, Piece, counted, cut, line, named, one_line, visible
 
-SHOWN_FINDINGS = 20
+SHOWN_FINDINGS = MOST_TOLD
 """Differences shown of one scenario: the first few explain the others."""
 SHOWN_VALUE = 400
 """Characters of an expected or a seen value."""

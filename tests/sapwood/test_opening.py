@@ -54,3 +54,9 @@ def test_a_present_folder_that_is_gone_is_told_with_the_way_out(
     with pytest.raises(Refused, match="cwd="):
         open_store(None, Environment())
     assert new_header(Environment(), cwd="/home/dev").cwd == "/home/dev"
+
+
+@pytest.mark.parametrize("where", [None, MemoryStore(HEADER)])
+def test_only_a_file_is_opened_to_be_read_only(where: MemoryStore | None) -> None:
+    with pytest.raises(Refused, match="read_only is for files"):
+        open_store(where, Environment(), read_only=True)

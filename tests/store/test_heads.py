@@ -21,7 +21,7 @@ def test_it_is_found_where_it_stands(before: bytes, behind: bytes) -> None:
     data = before + HEAD + behind + b"\n" + line("c") + b"\n"
     head = find_header(data)
 
-    assert (head.header.id, head.header.version, head.sealed) == ("old", 3, False)
+    assert (head.header.id, head.header.version, head.goes_on_beside) == ("old", 3, False)
     assert data[head.offset : head.offset + head.length] == HEAD
     assert data[head.start : head.end].endswith(HEAD + behind)
 
@@ -47,4 +47,4 @@ def test_where_a_line_ends() -> None:
 def test_nothing_speaks_against_version_1_where_no_entry_can_be_read(rest: bytes) -> None:
     head = find_header(header_of(None) + b"\n" + rest)
 
-    assert (head.header.version, head.sealed) == (1, True)
+    assert (head.header.version, head.goes_on_beside) == (1, True)

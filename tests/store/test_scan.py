@@ -297,14 +297,14 @@ def test_entries_that_name_their_parents_are_not_made_a_chain_because_the_header
     held = scan(data)
 
     assert (ids(held), held.tree.path(2)) == (["a", "b", "c"], [0, 2])
-    assert (held.header.version, held.sealed) == (2, True)
+    assert (held.header.version, held.goes_on_beside) == (2, True)
     assert [one.kind for one in held.damage] == ["odd_version", "cut_line", "second_header"]
     assert [one.severity for one in held.damage if one.kind == "odd_version"] == ["mended"]
 
 
-def test_what_says_its_version_is_not_sealed() -> None:
-    assert [scan(file_of(A, head=header_of(version) + b"\n")).sealed for version in (2, 3)] == [False, False]
-    assert scan(old_file(*OLD)).sealed
+def test_what_says_its_version_is_gone_on_with() -> None:
+    assert [scan(file_of(A, head=header_of(version) + b"\n")).goes_on_beside for version in (2, 3)] == [False, False]
+    assert scan(old_file(*OLD)).goes_on_beside
 
 
 def test_damage_in_a_version_1_file_takes_no_place() -> None:
@@ -401,9 +401,7 @@ def mixed(version: int | None) -> bytes:
         b"\0" + many[3] + many[4] + b"\0",
         b'{"type":"x","id":"\xff","t":1}',
     )
-    first = [] if version else [OLD[0]]
     data = file_of(
-        *first,
         A,
         *many[:2],
         B,

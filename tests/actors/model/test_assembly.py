@@ -23,6 +23,7 @@ from sapwood.events.deltas import (
 )
 from sapwood.events.ids import ToolCallId
 from sapwood.events.messages import UNKNOWN_COST, AssistantMessage, Cost, Usage
+from sapwood.events.models import Price
 from tests.build import MODEL, MS, call, text, usage
 
 
@@ -187,3 +188,13 @@ def test_a_bad_end_is_a_failed_answer_with_what_came_and_what_is_good_of_it() ->
     assert (answer.content, answer.stop_reason, answer.usage.total_tokens) == ((text("so"),), "error", 7)
     assert answer.response_id == "r1"
     assert "stop_reason: pending" in (answer.error_message or "")
+
+
+def test_an_answer_of_a_model_with_a_price_has_its_cost() -> None:
+    model = msgspec.structs.replace(MODEL, price=Price(input=3, output=15))
+    draft = Draft()
+    draft.add(Finish(stop_reason="stop", usage=Usage.of(input=1000, output=100)))
+    cost = answer_of(draft, model, started_ms=0, stopped=False, error=None).usage.cost
+
+    assert cost is not None
+    assert (cost.known, cost.total) == (True, pytest.approx(0.0045))

@@ -16,6 +16,7 @@ from sapwood.actors.environment import Environment
 from sapwood.actors.kernel import Refuse
 from sapwood.actors.session_log.committing import LATEST, PASSING, Committer, Ticket
 from sapwood.actors.session_log.view import RECENT, View
+from sapwood.events.damage import Damage
 from sapwood.events.entries import KnownEntry, Label
 from sapwood.events.errors import (
     CannotOpen,
@@ -24,6 +25,7 @@ from sapwood.events.errors import (
     SapwoodError,
     SessionClosed,
     StaleLeaf,
+    StoreClosed,
     StoreConflict,
     Unencodable,
 )
@@ -63,6 +65,7 @@ class Fickle(MemoryStore):
         self._now: list[bytes] = []
 
     def refresh(self) -> None:
+        super().refresh()
         if self.conflict is not None:
             raise self.conflict
 
@@ -89,8 +92,10 @@ class Fickle(MemoryStore):
 
 
 class Desk:
-    def __init__(self, durability: Durability = "os") -> None:
-        self.store = Fickle()
+    def __init__(self, durability: Durability = "os", store: Fickle | None = None) -> None:
+        self.store = store or Fickle()
+        self.deaf = False
+        """Whether nothing can be told."""
         self.view = View(self.store)
         self.told: list[Event] = []
         self.gate = trio.Event()
@@ -99,6 +104,8 @@ class Desk:
         self.committer = Committer(self.store, self.view, self._publish, durability=durability, run_sync=self._run_sync)
 
     def _publish(self, event: Event) -> int:
+        if self.deaf:
+            raise SessionClosed
         self.told.append(event)
         return len(self.told)
 
@@ -531,16 +538,60 @@ async def keep(outcomes: list[Appended | SapwoodError], desk: Desk, ticket: Tick
     outcomes.append(await outcome(desk, ticket))
 
 
-async def test_whoever_listens_badly_holds_up_nobody_who_waits() -> None:
-    desk = Desk("disk")
+class Crumbling(Fickle):
+    """A store that finds damage when it commits."""
+
+    found: tuple[Damage, ...] = ()
+
+    def commit(self) -> None:
+        super().commit()
+        self.found = (Damage(kind="garbage", line=1, offset=0, length=1),)
+
+    @property
+    def damage(self) -> Sequence[Damage]:
+        return self.found
+
+
+@pytest.mark.parametrize("store", [Fickle, Crumbling])
+async def test_whoever_listens_badly_holds_up_nobody_who_waits(store: type[Fickle]) -> None:
+    desk = Desk("disk", store())
+    desk.deaf = True
     first, second = desk.put("u1"), desk.put("u2")
-
-    def deaf(event: Event) -> int:
-        raise SessionClosed
-
-    desk.committer._publish = deaf
 
     with pytest.raises(SessionClosed):
         await desk.committer.wait(first)
     with trio.fail_after(5):
         assert isinstance(await desk.committer.wait(second), Appended)
+    assert desk.ids == ["u1", "u2"]
+
+
+async def test_a_store_is_let_go_while_its_disk_refuses_and_what_waits_is_refused(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """A patient append used to take the next round each time, for ever."""
+    desk = Desk()
+    desk.store.refuses = errno.ENOSPC
+    outcomes: list[Appended | SapwoodError] = []
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(keep, outcomes, desk, desk.put("u1"))
+        await trio.sleep(10)
+        with trio.fail_after(5):
+            await desk.committer.let_go()
+
+    assert [type(one) for one in outcomes] == [StoreClosed]
+    assert len(desk.view) == 0
+
+
+async def test_a_store_is_not_let_go_under_a_sync(autojump_clock: trio.testing.MockClock) -> None:
+    desk = Desk("disk")
+    desk.gate = trio.Event()
+    outcomes: list[Appended | SapwoodError] = []
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(keep, outcomes, desk, desk.put("u1"))
+        await trio.sleep(1)
+        nursery.start_soon(desk.committer.let_go)
+        await trio.sleep(1)
+        desk.gate.set()
+
+    assert [type(one) for one in outcomes] == [Appended]
+    assert isinstance(await outcome(desk, desk.put("u2")), StoreClosed)

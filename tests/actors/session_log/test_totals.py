@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
@@ -118,6 +119,9 @@ ODD: list[tuple[dict[str, Any], tuple[int, float | None, int]]] = [
     ({"cost": Cost(input=0, output=0, cache_read=0, cache_write=0, total=-1)}, (16, None, 1)),
     ({"cost": Cost(input=0, output=0, cache_read=0, cache_write=0, total=math.nan)}, (16, None, 1)),
     ({"cost": Cost(input=0, output=0, cache_read=0, cache_write=0, total=0)}, (16, 0, 0)),
+    ({"cost": Cost(input=0, output=0, cache_read=0, cache_write=0, total=1e308)}, (16, None, 1)),
+    ({"cost": Cost(input=0, output=0, cache_read=0, cache_write=0, total=10**400)}, (16, None, 1)),
+    ({"input": 10**400}, (6, 0.5, 0)),
     ({"input": 0, "output": 0, "cache_read": 0, "cache_write": 0, "cost": UNKNOWN_COST}, (0, None, 0)),
 ]
 
@@ -130,6 +134,8 @@ def test_what_is_no_count_and_no_cost_counts_as_nothing(
 
     assert (spent.total, spent.cost, spent.unpriced) == expected
     assert spent.calls == 1
+    assert (NOTHING + spent).cost == spent.cost
+    json.loads(msgspec.json.encode(spent + spent + spent))
 
 
 def test_what_is_known_is_summed_and_what_is_not_is_counted() -> None:

@@ -1,0 +1,45 @@
+"""What a call cost: as the provider says, as the host's price makes it, or unknown."""
+
+from __future__ import annotations
+
+import pytest
+
+from sapwood.actors.model.cost import priced
+from sapwood.events.messages import NO_USAGE, UNKNOWN_COST, Cost, Usage
+from sapwood.events.models import Price
+
+PRICE = Price(input=3, output=15, cache_read=0.3, cache_write=3.75)
+
+
+def used(input: int = 1000, output: int = 100, *, cost: Cost | None = UNKNOWN_COST, **more: int) -> Usage:  # noqa: A002
+    return Usage.of(input=input, output=output, cost=cost, **more)
+
+
+def test_it_is_the_tokens_of_each_kind_at_its_price() -> None:
+    cost = priced(used(cache_read=2_000_000, cache_write=4000), PRICE).cost
+
+    assert cost is not None
+    assert (cost.input, cost.output) == (pytest.approx(0.003), pytest.approx(0.0015))
+    assert (cost.cache_read, cost.cache_write) == (pytest.approx(0.6), pytest.approx(0.015))
+    assert (cost.total, cost.known) == (pytest.approx(0.6195), True)
+
+
+def test_what_the_provider_says_wins() -> None:
+    told = used(cost=Cost(input=0, output=0, cache_read=0, cache_write=0, total=9))
+
+    assert priced(told, PRICE) is told
+
+
+@pytest.mark.parametrize("usage", [used(), used(cost=None), NO_USAGE])
+def test_without_a_price_nobody_knows(usage: Usage) -> None:
+    assert priced(usage, None) is usage
+
+
+def test_a_price_that_is_missing_for_tokens_that_were_used_makes_it_unknown_and_never_less() -> None:
+    bare = Price(input=3, output=15)
+    cached = used(cache_read=1)
+
+    assert priced(cached, bare) is cached
+    cost = priced(used(), bare).cost
+    assert cost is not None
+    assert cost.total == pytest.approx(0.0045)
