@@ -9,6 +9,8 @@ import trio
 from sapwood.actors.kernel.errors import alone
 from sapwood.events.content import without_surrogates
 
+LONGEST_WORDS: Final = 10_000
+"""Characters of what went wrong: it is in the log for good, and some libraries put whole pages into it."""
 _ENDS: Final = (trio.Cancelled, KeyboardInterrupt, SystemExit)
 
 
@@ -29,6 +31,9 @@ def words_of(fault: BaseException, speaking: type[BaseException] | tuple[()] = (
     fault = alone(fault)
     try:
         said = str(fault)
-    except Exception:  # noqa: BLE001 - foreign code, down to its words
+    except BaseException as worse:  # foreign code, down to its words
+        if is_an_end(worse):
+            raise
         said = "(it has no words)"
-    return without_surrogates(said if isinstance(fault, speaking) else f"{type(fault).__name__}: {said}")
+    said = without_surrogates(said if isinstance(fault, speaking) else f"{type(fault).__name__}: {said}")
+    return said if len(said) <= LONGEST_WORDS else f"{said[:LONGEST_WORDS]} …"

@@ -177,11 +177,15 @@ class Session(Reading):
             with trio.move_on_after(CLOSING_SECONDS, shield=True), suppress(SapwoodError):
                 await self._stop()  # an agent that cannot be asked has nothing left to stop
         finally:
-            for handle in self._wiring.shelf.handles():
-                self._give_up(handle.entry_id, SessionClosed())
-            with trio.move_on_after(CLOSING_SECONDS, shield=True):  # else it goes with the block
-                await self._wiring.let_go()
-            self._is_closed.set()
+            try:
+                with trio.CancelScope(
+                    shield=True
+                ):  # what is being hardened cannot be left, and who asked for it is to be told the truth
+                    await self._wiring.let_go()
+            finally:
+                for handle in self._wiring.shelf.handles():
+                    self._give_up(handle.entry_id, SessionClosed())
+                self._is_closed.set()
 
     async def _stop(self) -> None:
         handles = self._wiring.shelf.handles()

@@ -144,7 +144,9 @@ class GrowingFile:
     def take_back(self) -> None:
         """Undo the last append, as long as nobody was told of it; what the disk does not let us cut now is cut before the next append."""
         last, self._last = self._last, None
-        if last is None:
+        if last is None or (
+            self._lock is not None and not self._lock.is_ours
+        ):  # a forked child takes back nothing of its parent's
             return
         end = last.start + len(last.data)
         if self._known.size > end:  # what somebody wrote behind it is known: it stays, as if it were theirs

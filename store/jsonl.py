@@ -261,11 +261,19 @@ class JsonlStore:
         return _Staged(self._path, self._file, self._held, envelopes, [*map(len, lines)], start + len(head))
 
     def _beside(self, lines: Sequence[bytes], envelopes: Sequence[Envelope]) -> _Staged:
-        everything = [*map(self._line, range(len(self.tree))), *lines]
+        everything = [*map(self._copied, range(len(self.tree))), *lines]
         copy = copy_of(self._held, self._file.path, everything, envelopes, self._makers)
         path, file, start = made_beside(self._file, self._path, copy.bytes, self._growing)
         held = Scanned(copy.header, self.tree)
         return _Staged(path, file, held, [*envelopes, copy.marker], [*map(len, copy.lines)], start + len(copy.head))
+
+    def _copied(self, index: int) -> bytes:
+        """As it stands, but for the parent of one that hangs by a bridge: the lost line that shows it is not copied."""
+        tree, line = self.tree, self._line(index)
+        if tree.lost_above(index) is None or tree.detached(index):
+            return line
+        parent = tree.parent(index)
+        return from_version_1(line, tree.id(index), None if parent is None else tree.id(parent), self._id_of_line)
 
     def _id_of_line(self, place: int) -> EntryId | None:
         """The entry on the nth line of a version 1 file; its header is line 0."""

@@ -30,5 +30,5 @@ def priced(usage: Usage, price: Price | None) -> Usage:
     costs = [tokens * (dollars or 0) / PER for tokens, dollars in kinds]
     if any(tokens and dollars is None for tokens, dollars in kinds):
         return usage
-    read = dict(zip(("input", "output", "cache_read", "cache_write"), costs, strict=True))
-    return msgspec.structs.replace(usage, cost=Cost(**read, total=sum(costs)))
+    cost = Cost(input=costs[0], output=costs[1], cache_read=costs[2], cache_write=costs[3], total=sum(costs))
+    return msgspec.structs.replace(usage, cost=cost)

@@ -198,8 +198,10 @@ class Committer:
                 store.stage(batch.lines)
                 self._batch = batch
                 return batch
-        except SapwoodError as error:
+        except BaseException as error:
             self._wait_again(batch)
+            if not isinstance(error, SapwoodError):
+                raise
             self._refuse(error)
         return None
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
+import attrs
 import pytest
 import trio
 import trio.testing
@@ -40,8 +42,11 @@ from sapwood.events.ids import EntryId
 from sapwood.events.messages import UserMessage
 from sapwood.events.runtime import AgentSettled, Diagnostic, MessageUpdate, TurnEnd
 from sapwood.store.disk import RealDisk
-from tests.build import assistant, usage, words
+from sapwood.store.memory import MemoryStore
+from tests.build import HEADER, assistant, usage, words
 from tests.talking import drain, names, talking
+
+T = TypeVar("T")
 
 ONE_RUN = [
     "agent_start",
@@ -345,6 +350,51 @@ async def test_a_closed_session_has_let_go_of_its_file(tmp_path: Path) -> None:
             await other.prompt("and on")
     with read(path) as again:
         assert [words(message) for message in again.context().messages] == ["hi", "one", "and on", "two"]
+
+
+async def test_what_is_being_hardened_when_a_session_is_closed_is_told_as_it_comes_out(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    """It used to be told as refused after two seconds, and then it was written."""
+
+    async def slowly(function: Callable[[], T], /) -> T:
+        await trio.sleep(5)
+        return function()
+
+    environment = attrs.evolve(Environment.scripted(), run_sync=slowly)
+    path = str(tmp_path / "s.jsonl")
+    async with talking("unsaid", where=path, environment=environment, durability="disk") as session:
+        handle = session.submit("hi")
+        await trio.sleep(1)
+        await session.close()
+        outcome = handle.outcome_nowait
+
+        assert isinstance(outcome, Delivered)
+        assert outcome.aborted
+    with read(path) as again:
+        assert handle.entry_id in again.tree()
+
+
+class Sticking(MemoryStore):
+    """A host's store that does not close the first time."""
+
+    tries = 0
+
+    def close(self) -> None:
+        self.tries += 1
+        if self.tries == 1:
+            raise CannotWrite("x", OSError(errno.EIO, os.strerror(errno.EIO)))
+        super().close()
+
+
+async def test_a_store_that_cannot_be_closed_holds_nobody_up() -> None:
+    """Every later close used to wait for ever, and the end of the block with it."""
+    store = Sticking(HEADER)
+    with trio.fail_after(5):
+        async with talking("one", where=store) as session:
+            with pytest.raises(CannotWrite):
+                await session.close()
+    assert store.tries == 2
 
 
 @pytest.mark.parametrize(("version", "read_only"), [(3, False), (4, True)])

@@ -346,6 +346,20 @@ def test_a_session_whose_header_lost_its_version_goes_on_beside_it_with_its_own_
     assert shape_of(store) == shape_of(again)
 
 
+def test_a_bridge_over_a_lost_line_is_kept_in_the_session_beside(path: Path) -> None:
+    """The lost line, which alone showed the bridge, is not copied: what was above it used to be gone once the copy was opened again."""
+    lost = line("b", "a").replace(b'"type"', b'"\x01type"')
+    path.write_bytes(file_of(A, lost, line("c", "b"), line("d", "a"), head=header_of(None) + b"\n"))
+    store = opened(path)
+    assert store.tree.path(1) == [0, 1]
+    store.append([line("e", "c")])
+    again = reread(Path(store.where))
+
+    assert again.damage == []
+    assert shape_of(again) == shape_of(store)
+    assert again.tree.path(3) == [0, 1, 3]
+
+
 def test_a_later_version_is_not_put_back_over_what_stands_at_its_path(path: Path) -> None:
     path.write_bytes(file_of(A, head=header_of(4) + b"\n"))
     store = opened(path)

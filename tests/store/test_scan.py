@@ -302,6 +302,14 @@ def test_entries_that_name_their_parents_are_not_made_a_chain_because_the_header
     assert [one.severity for one in held.damage if one.kind == "odd_version"] == ["mended"]
 
 
+@pytest.mark.parametrize("entries", [[A, *OLD], [*OLD, A], [OLD[0], A, OLD[1]]])
+def test_one_entry_that_names_a_parent_makes_no_later_version(entries: list[bytes]) -> None:
+    held = scan(old_file(*entries))
+
+    assert (held.header.version, held.damage) == (1, [])
+    assert ids(held) == [made_up_ids("old")(place) for place in range(len(entries))]
+
+
 def test_what_says_its_version_is_gone_on_with() -> None:
     assert [scan(file_of(A, head=header_of(version) + b"\n")).goes_on_beside for version in (2, 3)] == [False, False]
     assert scan(old_file(*OLD)).goes_on_beside
@@ -401,7 +409,9 @@ def mixed(version: int | None) -> bytes:
         b"\0" + many[3] + many[4] + b"\0",
         b'{"type":"x","id":"\xff","t":1}',
     )
+    first = [] if version else [OLD[0]]  # so that it is of version 1 wherever it is cut
     data = file_of(
+        *first,
         A,
         *many[:2],
         B,

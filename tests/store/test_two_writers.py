@@ -22,7 +22,7 @@ from sapwood.store.disk import RealDisk
 from sapwood.store.jsonl import JsonlStore
 from tests.build import TIME
 from tests.store.faults import FaultyDisk
-from tests.store.stores import HEAD, file_of, folder_of, ids_of, line, lines_of, old_file, opened
+from tests.store.stores import HEAD, file_of, folder_of, ids_of, line, lines_of, old_file, opened, reread
 from tests.store.writer import ROOT, writer
 
 A, B, C = line("a"), line("b", "a"), line("c", "b")
@@ -511,6 +511,25 @@ def test_a_forked_child_is_a_second_writer(path: Path) -> None:
     assert path.read_bytes() == before
     store.append([B])
     assert ids_of(store) == ["a", "b"]
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_a_forked_child_that_closes_takes_nothing_back(path: Path, written: bool) -> None:
+    """It used to cut off, or to unlink, what its parent had staged and then acknowledged."""
+    store = opened(path)
+    if written:
+        store.append([A])
+    store.stage([B])
+    store.sync()
+    child = os.fork()
+    if child == 0:
+        store.close()
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    store.commit()
+
+    assert lines_of(store) == lines_of(reread(path)) == ([A, B] if written else [B])
+    store.append([C])
 
 
 class Crowded(RealDisk):

@@ -136,6 +136,23 @@ async def test_what_is_to_end_the_process_does(end: BaseException) -> None:
     assert type(alone(caught.value)) is type(alone(end))
 
 
+class Speechless(Exception):
+    """What it says of itself is another loop's error."""
+
+    def __str__(self) -> str:
+        raise asyncio.CancelledError
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [(Speechless(), "Speechless: (it has no words)"), (ValueError("x" * 30_000), f"ValueError: {'x' * 9_988} …")],
+    ids=["none", "a book"],
+)
+async def test_the_words_of_a_fault_are_few_whatever_it_says(fault: Exception, words: str) -> None:
+    async with model_actor(Strange(fault=fault)) as (model, _):
+        assert (await model.ask(ask())).error_message == words
+
+
 class Endless:
     """A provider that talks on and never waits."""
 

@@ -197,4 +197,5 @@ def test_an_answer_of_a_model_with_a_price_has_its_cost() -> None:
     cost = answer_of(draft, model, started_ms=0, stopped=False, error=None).usage.cost
 
     assert cost is not None
-    assert (cost.known, cost.total) == (True, pytest.approx(0.0045))
+    assert cost.known
+    assert cost.total == pytest.approx(0.0045)

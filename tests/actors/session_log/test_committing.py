@@ -595,3 +595,27 @@ async def test_a_store_is_not_let_go_under_a_sync(autojump_clock: trio.testing.M
 
     assert [type(one) for one in outcomes] == [Appended]
     assert isinstance(await outcome(desk, desk.put("u2")), StoreClosed)
+
+
+class Starved(Fickle):
+    """A store that has no memory for its first stage."""
+
+    starved = True
+
+    def stage(self, lines: Sequence[bytes]) -> None:
+        if self.starved:
+            self.starved = False
+            raise MemoryError
+        super().stage(lines)
+
+
+async def test_an_error_that_is_nobodys_is_the_first_askers_and_the_others_are_written() -> None:
+    """They used to go round without a checkpoint."""
+    desk = Desk("disk", Starved())
+    first, second = desk.put("u1"), desk.put("u2")
+    with pytest.raises(MemoryError):
+        await desk.committer.wait(first)
+
+    with trio.fail_after(5):
+        assert isinstance(await desk.committer.wait(second), Appended)
+    assert desk.ids == ["u2"]
