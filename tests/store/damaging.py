@@ -6,6 +6,7 @@ import bisect
 import random
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -51,11 +52,15 @@ def assert_all_is_named(data: bytes, held: Scanned) -> None:
     [(start, end)] = headers
     header = _HEADER.fullmatch(data, start, end)
     assert header is not None
-    written = [decode_header(header[1]), decode_header(data[header.start(1) : end])]  # a CR may be a blank
+    written = [_header(header[1]), _header(data[header.start(1) : end])]  # a CR may be a blank
     if any(one.kind == "odd_version" for one in held.damage):
         written = [msgspec.structs.replace(one, version=2) for one in written]
     assert held.header in written
     _assert_places(data, held)
+
+
+_header: Final = lru_cache(maxsize=64)(decode_header)
+"""Most damage is not in it, and reading an odd one takes long."""
 
 
 def _gaps(data: bytes, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
