@@ -21,6 +21,9 @@ It is summarised away, hidden by an edit, of a kind that says nothing to the mod
 TokenSource = Literal["reported", "estimated", "none"]
 """What the size of a context goes by: what the provider reported with an answer; our own count; or a count that is no fact."""
 
+CounterName = Literal["o200k_base", "cl100k_base", "heuristic"]
+"""Who counts tokens: an encoding of OpenAI's, exactly; or a rule of thumb, four characters a token (T1, T2)."""
+
 
 class ContextItem(Wire, frozen=True, kw_only=True):
     """One message of the selection (P1 to P3)."""
@@ -47,6 +50,8 @@ class Context(Wire, frozen=True, kw_only=True):
     """`off` unless the path says otherwise."""
     model: tuple[str, str] | None
     """Provider and id that the path was last on."""
+    counter: CounterName | None = None
+    """Who counted the tokens of the items; None where there was nothing to count."""
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -61,6 +66,8 @@ class Measured(Wire, frozen=True, kw_only=True):
     source: TokenSource
     counted: int
     """How many of them our own counter counted: what came since the report, or all of them."""
+    counter: CounterName | None = None
+    """Which counter that was; None where there was nothing for it to count."""
 
     @property
     def known(self) -> bool:

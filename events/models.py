@@ -68,6 +68,8 @@ class Model(Declared, frozen=True, kw_only=True):
     thinks: bool = False
     sees: bool = False
     limits: Limits | None = None
+    image_tokens: Count | None = None
+    """What an image of a middling size costs it; 1200 tokens if nobody knows (T1)."""
 
     @property
     def key(self) -> str:

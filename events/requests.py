@@ -64,6 +64,10 @@ class Measure(Ask[Measured], frozen=True, kw_only=True):
     """How full the context at the leaf is."""
 
 
+class PrepareCounting(Wire, frozen=True):
+    """Somebody will ask how full the context is: load what counts it, beside everything else. Told, and not answered."""
+
+
 Holder = SessionState
 Newcomer = Literal["prompt", "queued", "compaction", "navigation"]
 """Who asks for the tree; `queued` is a steer or a follow-up."""

@@ -9,10 +9,12 @@ from typing import Self
 
 from sapwood.actors.environment import Environment
 from sapwood.actors.outgoing import marked
+from sapwood.actors.projection.counts import Counts
 from sapwood.actors.projection.fold import Fold
+from sapwood.actors.projection.tokenizer import DEFAULT_COUNTER, counter_source
 from sapwood.actors.session_log.totals import Totals
 from sapwood.actors.session_log.view import View
-from sapwood.events.context import Context, ContextUsage, Measured
+from sapwood.events.context import Context, ContextUsage, CounterName, Measured
 from sapwood.events.damage import Damage
 from sapwood.events.entries import Entry, Header
 from sapwood.events.ids import EntryId
@@ -21,11 +23,14 @@ from sapwood.events.stats import SessionStats
 from sapwood.opening import open_store
 from sapwood.store.port import Store
 from sapwood.store.tree import Tree
-from sapwood.taking import take_model, take_path
+from sapwood.taking import take_counter, take_model, take_path
 
 
 class Reading:
-    """What can be read of a session. All of it is synchronous, and as it stands at the moment of the call."""
+    """What can be read of a session. All of it is synchronous, and as it stands at the moment of the call.
+
+    Tokens are counted once an entry: whoever asks first waits for it, a tenth of a second a megabyte.
+    """
 
     def __init__(self, view: View, fold: Callable[[], Fold]) -> None:
         self._view = view
@@ -86,6 +91,11 @@ class Reading:
         """What the session has cost, by model and by purpose, and how much is in it: sums over the whole log (T6)."""
         return self._totals.stats()
 
+    @property
+    def counter_trouble(self) -> str | None:
+        """Why tokens are estimated although an exact count was wanted. Known when something was counted; None while all is well."""
+        return self._fold().counter_trouble
+
     def measured(self) -> Measured:
         """How many tokens the context has, and what that goes by: an answer's report and what came since, or a count (T3, T5)."""
         fold = self._fold()
@@ -96,9 +106,9 @@ class Reading:
 class ReadSession(Reading):
     """A session opened for reading alone. Leaving the `with` block closes its file."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, counter: CounterName = DEFAULT_COUNTER) -> None:
         view = View(store)
-        fold = Fold(view)
+        fold = Fold(view, Counts(counter_source(counter)))
         super().__init__(view, lambda: fold)
         self._store = store
 
@@ -115,10 +125,13 @@ class ReadSession(Reading):
         self.close()
 
 
-def read(path: str | os.PathLike[str]) -> ReadSession:
+def read(path: str | os.PathLike[str], *, counter: CounterName = DEFAULT_COUNTER) -> ReadSession:
     """Read a session file of any version, without trio and without changing a byte of it.
 
+    `counter` counts tokens, as for `Runtime`; it is loaded when a count is asked for, and what is told says which counter it was.
+
     Raises `NotASession` for a file without a header and `CannotOpen` for one that cannot be read or is not there; both are the
-    file's fault. `Refused` for what names no file.
+    file's fault. `Refused` for what names no file and no counter.
     """
-    return ReadSession(open_store(take_path(path), Environment(), read_only=True))
+    counter = take_counter(counter)
+    return ReadSession(open_store(take_path(path), Environment(), read_only=True), counter)

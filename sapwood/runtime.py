@@ -28,14 +28,18 @@ from sapwood.actors.kernel import ActorFailed, Ring, System, Tap, open_system
 from sapwood.actors.model.actor import ModelActor
 from sapwood.actors.model.providers.base import Provider
 from sapwood.actors.projection.actor import Projection
+from sapwood.actors.projection.counts import Counts
 from sapwood.actors.projection.fold import Fold
+from sapwood.actors.projection.tokenizer import DEFAULT_COUNTER, counter_source
 from sapwood.actors.session_log.actor import SessionLog
 from sapwood.actors.session_log.committing import Committer
 from sapwood.actors.session_log.view import View
 from sapwood.events.commands import Snapshot
+from sapwood.events.context import CounterName
 from sapwood.events.errors import Refused, SessionBroken
 from sapwood.events.ids import EntryId, new_entry_id
 from sapwood.events.models import Model
+from sapwood.events.requests import PrepareCounting
 from sapwood.events.runtime import (
     DamageFound,
     EntryAppended,
@@ -49,6 +53,7 @@ from sapwood.opening import open_store
 from sapwood.session import Session, Wiring
 from sapwood.store.port import Durability, Store
 from sapwood.taking import (
+    take_counter,
     take_durability,
     take_environment,
     take_model,
@@ -67,13 +72,14 @@ RING_EVENTS: Final = 4096
 class PresentFold:
     """The projection's present fold, for whoever reads the session. The projection renews it when it is made anew."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: View, counts: Counts) -> None:
         self._view = view
-        self._fold = Fold(view)
+        self._counts = counts
+        self._fold = Fold(view, counts)
 
     def renew(self) -> Fold:
         """A fold from nothing, which is the present one from now on."""
-        self._fold = Fold(self._view)
+        self._fold = Fold(self._view, self._counts)
         return self._fold
 
     def present(self) -> Fold:
@@ -92,11 +98,26 @@ class _Taken(Container[str]):
 
 
 class Runtime:
-    """What a process shares among its sessions: providers and the environment. `Refused` for what is neither."""
+    """What a process shares among its sessions: providers, the environment, and what counts tokens. `Refused` for what is none of these.
 
-    def __init__(self, *, providers: Iterable[Provider] = (), environment: Environment | None = None) -> None:
+    Args:
+        providers: each by the `id` under which models speak of it.
+        environment: the outside world: the real one if None.
+        counter: what counts tokens (T1): `o200k_base`, exactly; `heuristic`, Pi's rule of thumb, four characters a token; `cl100k_base`
+            where tiktoken already has it on this machine. One that cannot be had is the heuristic, and a `Diagnostic` of the code
+            `counter_unavailable` says why. It is loaded once a process, beside what the first session does.
+    """
+
+    def __init__(
+        self,
+        *,
+        providers: Iterable[Provider] = (),
+        environment: Environment | None = None,
+        counter: CounterName = DEFAULT_COUNTER,
+    ) -> None:
         self._providers = take_providers(providers)
         self._environment = take_environment(environment)
+        self._counter = counter_source(take_counter(counter))
 
     @property
     def environment(self) -> Environment:
@@ -187,7 +208,9 @@ class Runtime:
         durability: Durability,
         system_prompt: SystemPrompt | None,
     ) -> Wiring:
-        environment, shelf, folds = self._environment, Shelf(), PresentFold(view)
+        environment, shelf = self._environment, Shelf()
+        counts = Counts(self._counter, image_tokens=model.image_tokens)
+        folds = PresentFold(view, counts)
         log = Log().bind(session=store.header.id)
         taken = _Taken(view, shelf)
 
@@ -213,7 +236,13 @@ class Runtime:
         session_log = system.spawn("session_log", lambda: SessionLog(committer))
         exclusion = system.spawn("exclusion", lambda: Exclusion(lease))
         inbox = system.spawn("inbox", lambda: Inbox(shelf, view, lambda: lease.holder == "run"), hears=HEARS)
-        projection = system.spawn("projection", lambda: Projection(folds.renew, publish), hears=(EntryAppended,))
+        projection = system.spawn(
+            "projection",
+            lambda: Projection(folds.renew, publish, counts, environment.run_sync),
+            hears=(EntryAppended,),
+        )
+        if not counts.quick:
+            projection.tell(PrepareCounting())
         model_actor = system.spawn("model", lambda: ModelActor(self._providers, environment, publish, report))
         desk = Desk(
             exclusion=exclusion,
@@ -271,10 +300,11 @@ async def open_session(
     session_id: str | None = None,
     read_only: bool = False,
     durability: Durability = "os",
+    counter: CounterName = DEFAULT_COUNTER,
 ) -> AsyncGenerator[Session, None]:
     """`Runtime.open_session` with a runtime of its own: for a program that has one session."""
     async with (
-        Runtime(providers=providers, environment=environment) as runtime,
+        Runtime(providers=providers, environment=environment, counter=counter) as runtime,
         runtime.open_session(
             where,
             model=model,

@@ -17,6 +17,7 @@ from sapwood.actors.session_log.capping import MOST_BYTES, too_long
 from sapwood.actors.session_log.hygiene import uncontrolled
 from sapwood.events.commands import Input
 from sapwood.events.content import ImageContent
+from sapwood.events.context import CounterName
 from sapwood.events.errors import Refused
 from sapwood.events.ids import EntryId
 from sapwood.events.models import Model
@@ -95,6 +96,14 @@ def take_environment(environment: object) -> Environment:
     if not isinstance(environment, Environment):
         raise Refused("bad-input", f"an environment is a sapwood.Environment, not {_shown(environment)}")
     return environment
+
+
+def take_counter(counter: object) -> CounterName:
+    """The name of what counts tokens (T1)."""
+    if counter not in get_args(CounterName):
+        known = ", ".join(map(repr, get_args(CounterName)))
+        raise Refused("bad-input", f"a counter is one of {known}, not {_shown(counter)}")
+    return cast("CounterName", counter)
 
 
 def take_tap(tap: object) -> Tap | None:

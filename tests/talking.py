@@ -31,7 +31,8 @@ async def talking(
 ) -> AsyncGenerator[Session, None]:
     """A session whose model says `answers`, one a turn."""
     script = [ScriptedAnswer(text=answer) if isinstance(answer, str) else answer for answer in answers]
-    runtime = Runtime(providers=[Scripted({"turn": script})], environment=environment or Environment.scripted(seed))
+    world = environment or Environment.scripted(seed)
+    runtime = Runtime(providers=[Scripted({"turn": script})], environment=world, counter="heuristic")
     async with runtime.open_session(
         where, model=model, system_prompt=system_prompt, cwd=cwd, durability=durability, tap=tap
     ) as session:

@@ -1,36 +1,88 @@
-"""The shell of the projection: pull, and answer from the fold."""
+"""The shell of the projection: pull, count what nobody has counted yet, and answer from the fold."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import assert_never
+from functools import partial
+from typing import Final, assert_never
 
-from sapwood.actors.kernel import Actor, Reply
+from sapwood.actors.environment import RunSync
+from sapwood.actors.kernel import Actor, Reply, Start
+from sapwood.actors.projection.counts import Counts, Uncounted, size_of, some_of
 from sapwood.actors.projection.fold import Fold, Note
-from sapwood.events.requests import Measure, Project
+from sapwood.events.context import Context, Measured
+from sapwood.events.requests import Measure, PrepareCounting, Project
 from sapwood.events.runtime import Diagnostic, EntryAppended, Event
 
+AT_ONCE: Final = 32_768
+"""Characters that are counted in place: three milliseconds or so. More would hold up everybody else."""
+AT_A_TIME: Final = 1_048_576
+"""Characters that are counted in one go elsewhere, where nobody can cancel it: a tenth of a second."""
 
-class Projection(Actor[Project | Measure | EntryAppended]):
-    """Owns the fold of the active branch. Made anew, it folds from the log again: nothing is lost with it."""
 
-    def __init__(self, fold: Callable[[], Fold], publish: Callable[[Event], int]) -> None:
+class Projection(Actor[Project | Measure | PrepareCounting | EntryAppended]):
+    """Owns the fold of the active branch. Made anew, it folds from the log again: nothing is lost with it, and nothing counted twice."""
+
+    def __init__(
+        self, fold: Callable[[], Fold], publish: Callable[[Event], int], counts: Counts, run_sync: RunSync
+    ) -> None:
         self._fold = fold()
         self._publish = publish
+        self._counts = counts
+        self._run_sync = run_sync
         self._told: set[Note] = set()
 
-    def handle(self, message: Project | Measure | EntryAppended) -> Reply | None:
+    def handle(self, message: Project | Measure | PrepareCounting | EntryAppended) -> Reply | Start | None:
+        self._pull()
+        match message:
+            case Project() | Measure():
+                if not self._is_much(self._lacking(message)):
+                    return Reply(self._answer(message))
+                return Start(partial(self._count, message), "count")
+            case PrepareCounting():
+                return Start(self._prepare, "load_counter")
+            case EntryAppended():
+                return None
+            case _:
+                assert_never(message)
+
+    def _pull(self) -> None:
         self._fold.pull()
         for note in self._fold.notes:
             if note not in self._told:
                 self._told.add(note)
                 self._publish(Diagnostic(code=note.code, message=note.message, entry_id=note.entry_id))
-        match message:
+
+    def _lacking(self, question: Project | Measure) -> list[Uncounted]:
+        return self._counts.lacking(self._fold.counted_for(question))
+
+    def _is_much(self, lacking: list[Uncounted]) -> bool:
+        """Whether it is to be counted elsewhere."""
+        if not lacking or self._counts.quick:
+            return False
+        return not self._counts.ready or size_of(lacking, AT_ONCE) > AT_ONCE
+
+    def _answer(self, question: Project | Measure) -> Context | Measured:
+        match question:
             case Project():
-                return Reply(self._fold.context())
+                return self._fold.context()
             case Measure():
-                return Reply(self._fold.measure())
-            case EntryAppended():
-                return None
+                return self._fold.measure()
             case _:
-                assert_never(message)
+                assert_never(question)
+
+    async def _prepare(self) -> None:
+        await self._run_sync(self._counts.prepare)
+        self._warn()
+
+    async def _count(self, question: Project | Measure) -> Context | Measured:
+        """Count until little is left; then what is asked is answered as things stand by then."""
+        while self._is_much(lacking := self._lacking(question)):
+            await self._run_sync(partial(self._counts.count, some_of(lacking, AT_A_TIME)))
+            self._warn()
+            self._pull()
+        return self._answer(question)
+
+    def _warn(self) -> None:
+        if (warning := self._counts.warning()) is not None:
+            self._publish(Diagnostic(code="counter_unavailable", message=warning))

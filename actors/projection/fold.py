@@ -7,13 +7,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import Final, assert_never
 
 import attrs
 
+from sapwood.actors.projection.counts import Counts, Key, Uncounted
 from sapwood.actors.projection.selection import Messages, apply_edit, messages_of, without_prompt
-from sapwood.actors.projection.tokens import Counted, TokenCounter, heuristic, measure
+from sapwood.actors.projection.tokens import Basis, Placed, basis_of, measured
 from sapwood.actors.readable import Readable
 from sapwood.events.context import Absent, Context, ContextItem, ContextUsage, Measured
 from sapwood.events.entries import (
@@ -28,6 +29,7 @@ from sapwood.events.entries import (
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import AssistantMessage
 from sapwood.events.models import Model
+from sapwood.events.requests import Measure, Project
 from sapwood.store.tree import Tree
 
 SPEAKING: Final = frozenset({"message", "custom_message", "branch_summary", "compaction"})
@@ -41,9 +43,14 @@ class _Selected:
     place: int
     """On the path, from the root."""
     entry: Entry
-    counted: list[Counted]
+    messages: Messages
     edit: ContextEdit | None = None
     """The latest of the edits that came for it."""
+
+    @property
+    def key(self) -> Key:
+        """Under which its messages are counted: all of them, or it has none here."""
+        return self.entry.id, None if self.edit is None else self.edit.id
 
 
 @attrs.frozen
@@ -56,11 +63,11 @@ class Note:
 
 
 class Fold:
-    """The selection at the leaf of a growing log, kept up to date by pulling."""
+    """The selection at the leaf of a growing log, kept up to date by pulling. Counts are made when they are asked for."""
 
-    def __init__(self, view: Readable, counter: TokenCounter = heuristic) -> None:
+    def __init__(self, view: Readable, counts: Counts | None = None) -> None:
         self._view = view
-        self._counter = counter
+        self._counts = Counts() if counts is None else counts
         self._seen = 0
         self._leaf: int | None = None
         self._length = 0
@@ -116,16 +123,39 @@ class Fold:
     def context(self, *, explained: bool = False) -> Context:
         """The selection, each message with its entry; `explained`: also why an entry of the path gives none, and where history is lost."""
         leaf = None if self._leaf is None else self._view.tree.id(self._leaf)
-        items = tuple(counted.item for selected in self._selected for counted in selected.counted)
+        items = tuple(self._items())
         absent, gaps = (self._absent(), self._gaps()) if explained else ({}, {})
         return Context(
-            leaf=leaf, items=items, absent=absent, gaps=gaps, thinking_level=self._thinking, model=self._model
+            leaf=leaf,
+            items=items,
+            absent=absent,
+            gaps=gaps,
+            thinking_level=self._thinking,
+            model=self._model,
+            counter=self._counts.name if items else None,
         )
+
+    @property
+    def counter_trouble(self) -> str | None:
+        """Why another counter counts than was wanted; known when something was counted."""
+        return self._counts.trouble
 
     def measure(self) -> Measured:
         """How full the context is (T5)."""
-        counted = [counted for selected in self._selected for counted in selected.counted]
-        return measure(counted, compaction=self._compaction, edits=self._edits)
+        basis = self._basis()
+        tokens = [count for selected, kept in self._behind_report(basis) for count in self._tokens(selected)[kept:]]
+        return measured(basis, tokens, self._counts.name if tokens else None)
+
+    def counted_for(self, question: Project | Measure) -> Iterator[Uncounted]:
+        """What has to be counted before that is answered, or was."""
+        match question:
+            case Project():
+                wanted: Sequence[_Selected] = self._selected
+            case Measure():
+                wanted = [selected for selected, _ in self._behind_report(self._basis())]
+            case _:
+                assert_never(question)
+        return (Uncounted(selected.key, selected.messages) for selected in wanted if selected.messages)
 
     def usage(self, model: Model) -> ContextUsage:
         """How full the window of `model` is; unknown after a compaction until an answer came (T5)."""
@@ -174,13 +204,9 @@ class Fold:
         kept.sort(key=lambda one: one.place)  # the compaction at the head has its place among them
         self._selected, self._at, self._latest, self._edits, self.notes = [], {}, {}, [], []
         self._compaction = self._length
-        try:
-            self._take(self._length, compaction)
-            for one in kept:
-                self._take(one.place, one.entry)
-        except BaseException:
-            self._forget()  # a counter that fails in between leaves nothing half folded
-            raise
+        self._take(self._length, compaction)
+        for one in kept:
+            self._take(one.place, one.entry)
         self._length += 1
         return True
 
@@ -210,7 +236,7 @@ class Fold:
             self._edit(place, entry)
         edit = self._latest.get(entry.id)
         messages = messages_of(entry) if edit is None else apply_edit(entry, edit.replacement)
-        selected = _Selected(place, entry, self._count(place, entry, messages), edit)
+        selected = _Selected(place, entry, self._kept(place, entry, messages), edit)
         self._selected.append(selected)
         self._at[entry.id] = selected
 
@@ -220,17 +246,34 @@ class Fold:
         if target is None:
             return
         target.edit = edit
-        target.counted = self._count(target.place, target.entry, apply_edit(target.entry, edit.replacement))
+        target.messages = self._kept(target.place, target.entry, apply_edit(target.entry, edit.replacement))
         self._edits.append((target.place, place))
 
-    def _count(self, place: int, entry: Entry, messages: Messages) -> list[Counted]:
-        if self._compaction is not None and place < self._compaction:
-            # what a compaction keeps comes without its prompt, and an older compaction in it says nothing (P1)
-            messages = () if isinstance(entry, Compaction) else without_prompt(messages)
-        return [
-            Counted(place, ContextItem(entry_id=entry.id, message=message, tokens=self._counter(message)))
-            for message in messages
-        ]
+    def _kept(self, place: int, entry: Entry, messages: Messages) -> Messages:
+        if self._compaction is None or place >= self._compaction:
+            return messages
+        # what a compaction keeps comes without its prompt, and an older compaction in it says nothing (P1)
+        return () if isinstance(entry, Compaction) else without_prompt(messages)
+
+    def _items(self) -> Iterator[ContextItem]:
+        for selected in self._selected:
+            for message, tokens in zip(selected.messages, self._tokens(selected), strict=True):
+                yield ContextItem(entry_id=selected.entry.id, message=message, tokens=tokens)
+
+    def _tokens(self, selected: _Selected) -> tuple[int, ...]:
+        return self._counts.of(selected.key, selected.messages) if selected.messages else ()
+
+    def _basis(self) -> Basis:
+        placed = [Placed(selected.place, message) for selected in self._selected for message in selected.messages]
+        return basis_of(placed, compaction=self._compaction, edits=self._edits)
+
+    def _behind_report(self, basis: Basis) -> Iterator[tuple[_Selected, int]]:
+        """Each entry that our own counter must count for the measure, and how many of its messages the report has already."""
+        before = basis.first
+        for selected in self._selected:
+            if before < len(selected.messages):
+                yield selected, max(before, 0)
+            before -= len(selected.messages)
 
     def _last_model(self, path: Sequence[int]) -> tuple[str, str] | None:
         tree = self._view.tree
@@ -270,7 +313,7 @@ class Fold:
             selected = self._at.get(tree.id(index))
             if selected is None:
                 absent[tree.id(index)] = "compacted"
-            elif not selected.counted:
+            elif not selected.messages:
                 absent[tree.id(index)] = _why_absent(selected)
         return absent
 

@@ -12,7 +12,7 @@ import msgspec
 from sapwood.cli.damages import damage_in_short, damage_json, version_in_short
 from sapwood.cli.drawing import session_json, short_ids
 from sapwood.events.base import Json
-from sapwood.events.context import Absent, Context, ContextItem, Measured, Unsent
+from sapwood.events.context import Absent, Context, ContextItem, CounterName, Measured, Unsent
 from sapwood.events.models import Model
 from sapwood.reading import Reading
 from sapwood.words.describing import message_in_words
@@ -34,6 +34,14 @@ ABSENT: Final[dict[Absent, str]] = {
     "unreadable": "not to be read by this release",
 }
 """Why an entry gives no message, for people."""
+
+
+COUNTERS: Final[dict[CounterName, str]] = {
+    "o200k_base": "o200k_base",
+    "cl100k_base": "cl100k_base",
+    "heuristic": "the heuristic",
+}
+"""Who counted, for people."""
 
 
 def show(session: Reading, *, window: int | None, full: bool) -> Iterator[Line]:
@@ -65,7 +73,7 @@ def show(session: Reading, *, window: int | None, full: bool) -> Iterator[Line]:
 def to_json(session: Reading, *, window: int | None) -> Json:
     """The context as plain values."""
     context = session.context()
-    usage = session.context_usage(_model(context, window))
+    usage, measured = session.context_usage(_model(context, window)), session.measured()
     return {
         "session": session_json(session),
         "leaf": context.leaf,
@@ -89,13 +97,15 @@ def to_json(session: Reading, *, window: int | None) -> Json:
             "unsent": len(_unsent(context)),
             "tokens": sum(item.tokens for item in context.items),
             "sentTokens": _sent_tokens(context),
+            "counter": context.counter,
         },
         "usage": {
             "tokens": usage.tokens,
             "window": usage.window,
             "percent": usage.percent if usage.percent is None or isfinite(usage.percent) else None,
             "text": str(usage),
-            "source": session.measured().source,
+            "source": measured.source,
+            "counter": measured.counter,
         },
         "damage": damage_json(session.damage),
     }
@@ -113,7 +123,10 @@ def _sums(session: Reading, context: Context, window: int | None) -> Iterator[Li
     if context.gaps:
         names = ", ".join(f"{cut(lost, 40)} above {cut(below, 40)}" for below, lost in context.gaps.items())
         yield line(Piece(f"{counted(len(context.gaps), 'gap')} in the path: {names} (lost)", "bad"))
-    yield line(f"{_sent_tokens(context):,} tokens are sent, counted by the heuristic (four characters a token)")
+    rule = " (four characters a token)" if context.counter == "heuristic" else ""
+    yield line(f"{_sent_tokens(context):,} tokens are sent{_counted_by(context.counter)}{rule}")
+    if session.counter_trouble is not None:
+        yield line(Piece(visible(session.counter_trouble), "bad"))
     model = "none yet" if context.model is None else visible("/".join(context.model))
     yield line(f"model {model}, thinking {visible(context.thinking_level)}")
     usage = session.context_usage(_model(context, window))
@@ -129,14 +142,19 @@ def _explained(context: Context, measured: Measured) -> str:
             return "unknown until the model has answered, for no answer has come since the compaction"
         case "reported" if measured.counted:
             reported = f"{measured.tokens - measured.counted:,} that the provider reported with its last answer"
-            return f"{tokens}, {reported} and {measured.counted:,} counted since"
+            return f"{tokens}, {reported} and {measured.counted:,} since it{_counted_by(measured.counter)}"
         case "reported":
             return f"{tokens}, as the provider reported with its last answer"
         case "estimated":
             unsent = sum(item.tokens for item in _unsent(context))
-            return f"{tokens}, counted by the heuristic" + (f", {unsent:,} of them not sent" if unsent else "")
+            return tokens + _counted_by(measured.counter) + (f", {unsent:,} of them not sent" if unsent else "")
         case _:
             assert_never(measured.source)
+
+
+def _counted_by(counter: CounterName | None) -> str:
+    """What makes of a number an estimate; nothing where there was nothing to count."""
+    return "" if counter is None else f", counted by {COUNTERS[counter]}"
 
 
 def _unsent(context: Context) -> list[ContextItem]:

@@ -14,8 +14,10 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import Final
 
+from sapwood.actors.projection.tokenizer import DEFAULT_COUNTER
 from sapwood.cli.trouble import Trouble, Unreadable, session_at
 from sapwood.events.base import Json
+from sapwood.events.context import CounterName
 from sapwood.reading import ReadSession
 from sapwood.words.wording import Line, Style, plain
 
@@ -73,10 +75,12 @@ class Printer:
 
 
 @contextmanager
-def session_shown(path: str, printer: Printer, *, as_json: bool) -> Generator[ReadSession]:
+def session_shown(
+    path: str, printer: Printer, *, as_json: bool, counter: CounterName = DEFAULT_COUNTER
+) -> Generator[ReadSession]:
     """The session in a file, to be shown. What is wrong with the file is `Unreadable`, and in JSON it is printed as well."""
     try:
-        with session_at(path) as session:
+        with session_at(path, counter) as session:
             yield session
     except Unreadable as trouble:
         if as_json:

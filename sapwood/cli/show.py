@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import click
 
 
@@ -9,11 +11,20 @@ import click
 @click.argument("file", type=click.Path())
 @click.option("--full", is_flag=True, help="Whole texts, not only how they begin.")
 @click.option("--window", type=click.IntRange(min=1), metavar="N", help="The model's context window, in tokens.")
+@click.option(
+    "--counter",
+    type=click.Choice(["o200k_base", "heuristic"]),
+    default="o200k_base",
+    show_default=True,
+    help="What counts tokens: exactly as OpenAI's models do, or by Pi's rule of thumb.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document instead of lines.")
-def command(file: str, *, full: bool, window: int | None, as_json: bool) -> None:
+def command(
+    file: str, *, full: bool, window: int | None, counter: Literal["o200k_base", "heuristic"], as_json: bool
+) -> None:
     """Show what the model would see next of the session in FILE, which is only read.
 
-    A line is a message: its role, its tokens by the heuristic counter, the entry that it comes from, and how it begins. A message that
+    A line is a message: its role, its tokens, the entry that it comes from, and how it begins. A message that
     would not be sent says why. Below stand the sums, the model and thinking level that the branch is on, and how full the window is: by
     what the provider reported with its last answer and a count of what came since, or by a count alone; ? if nobody can know yet.
 
@@ -27,8 +38,8 @@ def command(file: str, *, full: bool, window: int | None, as_json: bool) -> None
     \b
     The JSON: {"session": {"id", "path", "version", "cwd", "name", "parentSession"}, "leaf", "messages": [...],
     "absent": {entry: reason}, "gaps": {entry: the lost parent}, "model": {"provider", "id"} or null, "thinkingLevel",
-    "totals": {"messages", "unsent", "tokens", "sentTokens"}, "usage": {"tokens", "window", "percent", "text", "source"},
-    "damage": as `sapwood check` has it};
+    "totals": {"messages", "unsent", "tokens", "sentTokens", "counter"},
+    "usage": {"tokens", "window", "percent", "text", "source", "counter"}, "damage": as `sapwood check` has it};
     a message is {"role", "tokens", "entryId", "unsent", "text", "message"}.
     Of a file with no session to read, {"path", "status", "error"}, as `sapwood check` has them.
     """  # noqa: D301 - click's own mark for lines that it may not wrap
@@ -37,7 +48,7 @@ def command(file: str, *, full: bool, window: int | None, as_json: bool) -> None
     from sapwood.cli.printing import Printer, session_shown  # noqa: PLC0415
 
     printer = Printer()
-    with session_shown(file, printer, as_json=as_json) as session:
+    with session_shown(file, printer, as_json=as_json, counter=counter) as session:
         if as_json:
             printer.json(to_json(session, window=window))
         else:

@@ -13,6 +13,8 @@ from typing import IO, Any, ClassVar, Final, Literal
 
 import click
 
+from sapwood.actors.projection.tokenizer import DEFAULT_COUNTER
+from sapwood.events.context import CounterName
 from sapwood.events.errors import CannotOpen, NotASession, StoreError
 from sapwood.reading import ReadSession, read
 from sapwood.words.paths import NOT_THERE, missing
@@ -57,10 +59,10 @@ def complain(sentence: str, *, file: IO[Any] | None = None) -> None:
 
 
 @contextmanager
-def session_at(path: str) -> Generator[ReadSession]:
+def session_at(path: str, counter: CounterName = DEFAULT_COUNTER) -> Generator[ReadSession]:
     """The session in a file, for reading; whatever is wrong with it is `Unreadable`."""
     try:
-        with read(path) as session:
+        with read(path, counter=counter) as session:
             yield session
     except NotASession as error:
         why = "is no session, for it has no session header: name a .jsonl file of Pi or Sapwood"

@@ -64,7 +64,7 @@ async def run(scenario: Scenario, *, tap: Tap | None = None, seed: int = 0) -> P
     broken: str | None = None
     with TemporaryDirectory(prefix="sapwood-scenario-") as folder:
         where = begin(scenario, environment, Path(folder))
-        runtime = Runtime(providers=[provider], environment=environment)
+        runtime = Runtime(providers=[provider], environment=environment, counter="heuristic")
         try:
             async with runtime.open_session(
                 where, model=story.model, system_prompt=story.system_prompt, cwd=CWD, tap=tap

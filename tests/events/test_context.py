@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 from hypothesis import given
 
-from sapwood.events.context import Absent, Context, ContextItem, ContextUsage, Unsent
+from sapwood.events.context import Absent, Context, ContextItem, ContextUsage, CounterName, Measured, Unsent
 from sapwood.events.ids import EntryId
 from tests.build import assistant, user
 from tests.events.wire import assert_round_trip, shape
@@ -15,9 +15,11 @@ from tests.strategies import of
 
 
 def test_the_names_on_the_wire_are_fixed() -> None:
-    assert shape(Context) == "leaf items absent gaps? thinkingLevel model"
+    assert shape(Context) == "leaf items absent gaps? thinkingLevel model counter?"
     assert shape(ContextItem) == "entryId message tokens unsent?"
     assert shape(ContextUsage) == "tokens window"
+    assert shape(Measured) == "tokens source counted counter?"
+    assert get_args(CounterName) == ("o200k_base", "cl100k_base", "heuristic")
     assert get_args(Unsent) == ("aborted", "failed", "result_of_unsent_call", "excluded", "empty")
     assert get_args(Absent) == ("compacted", "hidden", "silent", "unreadable")
 

@@ -59,6 +59,9 @@ SHELLS: Final = {
     "actors/inbox/shelf.py",
     "actors/session_log/committing.py",
     "actors/model/providers/scripted.py",
+    # what a process has once
+    "actors/projection/encoding.py",
+    "actors/projection/tokenizer.py",
 }
 """Not pure, besides every `actor.py`, the kernel and the front door."""
 PURE: Final = {

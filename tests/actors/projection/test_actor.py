@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-from sapwood.actors.kernel import Reply
-from sapwood.actors.projection.actor import Projection
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, TypeVar, cast
+
+import attrs
+import trio
+
+from sapwood.actors.kernel import Reply, Start
+from sapwood.actors.projection.actor import AT_A_TIME, AT_ONCE, Projection
+from sapwood.actors.projection.counts import CounterSource, Counts
+from sapwood.actors.projection.encoding import EncodingUnavailable
 from sapwood.actors.projection.fold import Fold
+from sapwood.actors.projection.tokenizer import Tokenizer
 from sapwood.actors.session_log.view import View
 from sapwood.events.codec import encode_entry
 from sapwood.events.context import Context, Measured
 from sapwood.events.entries import Compaction
 from sapwood.events.ids import EntryId
-from sapwood.events.requests import Measure, Project
+from sapwood.events.requests import Measure, PrepareCounting, Project
 from sapwood.events.runtime import Diagnostic, EntryAppended, Event
 from sapwood.store.memory import MemoryStore
 from tests.build import HEADER, TIME, assistant, message_entry, user
 from tests.build import usage as tokens
+
+if TYPE_CHECKING:
+    from tiktoken import Encoding
+
+T = TypeVar("T")
 
 
 def compaction(name: str, parent: str | None, kept: str) -> Compaction:
@@ -28,14 +43,51 @@ def compaction(name: str, parent: str | None, kept: str) -> Compaction:
     )
 
 
-def made(store: MemoryStore, told: list[Event] | None = None) -> Projection:
+@attrs.define
+class World:
+    """Where blocking work goes: it is done at once, and noted."""
+
+    done: int = 0
+
+    async def run_sync(self, function: Callable[[], T], /) -> T:
+        self.done += 1
+        await trio.lowlevel.checkpoint()
+        return function()
+
+
+def made(
+    store: MemoryStore,
+    told: list[Event] | None = None,
+    *,
+    source: CounterSource | None = None,
+    world: World | None = None,
+) -> Projection:
     heard = [] if told is None else told
 
     def publish(event: Event) -> int:
         heard.append(event)
         return len(heard)
 
-    return Projection(lambda: Fold(View(store)), publish)
+    counts = Counts(source)
+    return Projection(lambda: Fold(View(store), counts), publish, counts, (world or World()).run_sync)
+
+
+def exact(counted: list[str] | None = None) -> Tokenizer:
+    """A counter of characters that has to be loaded first, and notes what it counted."""
+
+    def encode(text: str) -> str:
+        (counted if counted is not None else []).append(text)
+        return text
+
+    return Tokenizer("o200k_base", lambda _: cast("Encoding", SimpleNamespace(encode_ordinary=encode)))
+
+
+def held(*sizes: int) -> MemoryStore:
+    """A session whose messages have so many characters each."""
+    store = MemoryStore(HEADER)
+    for at, size in enumerate(sizes):
+        store.append([encode_entry(message_entry(f"u{at}", user("x" * size), f"u{at - 1}" if at else None))])
+    return store
 
 
 def test_what_it_could_not_follow_is_told_once() -> None:
@@ -79,4 +131,79 @@ def test_how_full_it_is_is_an_estimate_after_a_compaction() -> None:
 
     store.append([encode_entry(compaction("c1", "a1", "c1"))])
 
-    assert projection.handle(Measure()) == Reply(Measured(tokens=1, source="none", counted=1))
+    assert projection.handle(Measure()) == Reply(Measured(tokens=1, source="none", counted=1, counter="heuristic"))
+
+
+async def test_a_counter_that_is_not_there_is_loaded_elsewhere_and_the_question_answered_then() -> None:
+    world, tokenizer = World(), exact()
+    projection = made(held(5), source=tokenizer, world=world)
+
+    started = projection.handle(Measure())
+
+    assert isinstance(started, Start)
+    assert not tokenizer.ready
+    assert await started.operation() == Measured(tokens=5, source="estimated", counted=5, counter="o200k_base")
+    assert world.done == 1
+
+
+def test_nothing_is_loaded_where_there_is_nothing_to_count() -> None:
+    store, tokenizer = MemoryStore(HEADER), exact()
+    store.append([encode_entry(message_entry("a1", assistant("x", usage=tokens(1000))))])
+    projection = made(store, source=tokenizer)
+
+    assert projection.handle(Measure()) == Reply(Measured(tokens=1000, source="reported", counted=0))
+    assert not tokenizer.ready
+
+
+async def test_little_is_counted_in_place_and_much_elsewhere_a_part_at_a_time() -> None:
+    world, counted = World(), list[str]()
+    tokenizer = exact(counted)
+    tokenizer.counter()
+    assert isinstance(made(held(AT_ONCE), source=tokenizer).handle(Project()), Reply)
+
+    counted.clear()
+    projection = made(held(AT_A_TIME, AT_A_TIME, AT_ONCE + 1, 7), source=tokenizer, world=world)
+    started = projection.handle(Project())
+
+    assert isinstance(started, Start)
+    context = await started.operation()
+    assert isinstance(context, Context)
+    assert [item.tokens for item in context.items] == [AT_A_TIME, AT_A_TIME, AT_ONCE + 1, 7]
+    assert (context.counter, world.done) == ("o200k_base", 3)
+    assert isinstance(projection.handle(Project()), Reply)
+    assert sum(map(len, counted)) == 2 * AT_A_TIME + AT_ONCE + 8  # each once
+
+
+async def test_what_comes_while_it_is_counted_is_in_the_answer() -> None:
+    store = held(AT_ONCE + 1)
+
+    class Meanwhile(World):
+        async def run_sync(self, function: Callable[[], T], /) -> T:
+            store.append([encode_entry(message_entry("late", user("12345"), "u0"))])
+            return await super().run_sync(function)
+
+    started = made(store, source=exact(), world=Meanwhile()).handle(Measure())
+
+    assert isinstance(started, Start)
+    assert await started.operation() == Measured(
+        tokens=AT_ONCE + 6, source="estimated", counted=AT_ONCE + 6, counter="o200k_base"
+    )
+
+
+async def test_a_counter_is_loaded_when_that_is_told_and_what_is_wrong_with_it_told_once() -> None:
+    told: list[Event] = []
+
+    def missing(_: str) -> Encoding:
+        raise EncodingUnavailable("gone")
+
+    projection = made(held(5), told, source=Tokenizer("o200k_base", missing))
+
+    started = projection.handle(PrepareCounting())
+    assert isinstance(started, Start)
+    await started.operation()
+    assert projection.handle(Measure()) == Reply(Measured(tokens=2, source="estimated", counted=2, counter="heuristic"))
+    await started.operation()
+
+    assert [(event.code, event.entry_id) for event in told if isinstance(event, Diagnostic)] == [
+        ("counter_unavailable", None)
+    ]

@@ -6,18 +6,23 @@ import json
 from pathlib import Path
 from typing import get_args
 
+import pytest
+
 from sapwood import read
 from sapwood.cli.context import ABSENT, REASONS, show, to_json
-from sapwood.events.context import Absent, Unsent
+from sapwood.events.context import Absent, CounterName, Unsent
 from sapwood.events.entries import Compaction, ContextEdit, Entry, Replacement, ThinkingLevelChange
 from sapwood.events.ids import EntryId
 from sapwood.words.wording import plain
 from tests.build import TIME, assistant, message_entry, usage, user
+from tests.counting import without_ranks
 from tests.sapwood.cli.sessions import session_file
 
 
-def shown(path: Path, *, window: int | None = None, full: bool = False) -> list[str]:
-    with read(path) as session:
+def shown(
+    path: Path, *, window: int | None = None, full: bool = False, counter: CounterName = "heuristic"
+) -> list[str]:
+    with read(path, counter=counter) as session:
         return [plain(line) for line in show(session, window=window, full=full)]
 
 
@@ -38,9 +43,9 @@ def test_a_session_with_nothing_in_it_is_shown_as_that(tmp_path: Path) -> None:
         "role                tokens  entry     text",
         "",
         "0 messages",
-        "0 tokens are sent, counted by the heuristic (four characters a token)",
+        "0 tokens are sent",
         "model none yet, thinking off",
-        "context 0.0%/128000 (no --window: taken to be this large): 0 tokens, counted by the heuristic",
+        "context 0.0%/128000 (no --window: taken to be this large): 0 tokens",
     ]
 
 
@@ -90,7 +95,7 @@ def test_what_came_after_the_report_is_counted_and_told(tmp_path: Path) -> None:
     more = message_entry("66666666", user("12345678"), "55555555")
 
     assert shown(session_file(tmp_path, *talk(), more), window=1000)[-1] == (
-        "context 50.2%/1000: 502 tokens, 500 that the provider reported with its last answer and 2 counted since"
+        "context 50.2%/1000: 502 tokens, 500 that the provider reported with its last answer and 2 since it, counted by the heuristic"
     )
 
 
@@ -142,7 +147,7 @@ def test_a_usage_beyond_all_numbers_is_json_all_the_same(tmp_path: Path) -> None
 
 
 def test_the_json_of_a_context_has_stable_keys(tmp_path: Path) -> None:
-    with read(session_file(tmp_path, *talk())) as session:
+    with read(session_file(tmp_path, *talk()), counter="heuristic") as session:
         value = to_json(session, window=1000)
 
     assert list(value) == [
@@ -162,11 +167,35 @@ def test_the_json_of_a_context_has_stable_keys(tmp_path: Path) -> None:
     assert value["messages"][0]["message"] == {"role": "user", "content": "one\ntwo", "timestamp": 1_767_225_600_000}
     assert value["absent"] == {"44444444": "silent"}
     assert (value["model"], value["thinkingLevel"]) == ({"provider": "scripted", "id": "talker"}, "low")
-    assert value["totals"] == {"messages": 4, "unsent": 2, "tokens": 6, "sentTokens": 4}
+    assert value["totals"] == {"messages": 4, "unsent": 2, "tokens": 6, "sentTokens": 4, "counter": "heuristic"}
     assert value["usage"] == {
         "tokens": 500,
         "window": 1000,
         "percent": 50.0,
         "text": "50.0%/1000",
         "source": "reported",
+        "counter": None,
     }
+
+
+def test_who_counted_is_said_and_told_in_json(tmp_path: Path) -> None:
+    path = session_file(tmp_path, *talk()[:1])
+
+    assert shown(path, window=1000, counter="o200k_base")[-3:] == [
+        "3 tokens are sent, counted by o200k_base",
+        "model none yet, thinking off",
+        "context 0.3%/1000: 3 tokens, counted by o200k_base",
+    ]
+    with read(path, counter="o200k_base") as session:
+        told = to_json(session, window=1000)
+        assert told["totals"]["counter"] == told["usage"]["counter"] == "o200k_base"
+
+
+def test_a_counter_that_is_not_to_be_had_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_ranks(monkeypatch)
+    path = session_file(tmp_path, *talk()[:1])
+
+    lines = shown(path, window=1000, counter="o200k_base")
+
+    assert lines[-4] == "2 tokens are sent, counted by the heuristic (four characters a token)"
+    assert lines[-3].startswith("the ranks of o200k_base are not on this machine: tokens are estimated")

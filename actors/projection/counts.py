@@ -1,0 +1,145 @@
+"""What the entries of one session count, each once: an entry never changes, and neither does its count (T1). No I/O.
+
+1. Nothing is counted, and no counter made ready, until a count is asked for.
+2. The counter is one for the session's life: the one that was wanted, or the heuristic where that is not to be had; then `warning` says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+import attrs
+
+from sapwood.actors.projection.counter import TokenCounter, heuristic
+from sapwood.events.context import CounterName
+from sapwood.events.ids import EntryId
+from sapwood.events.messages import Message
+
+Key = tuple[EntryId, EntryId | None]
+"""An entry, and the edit that changed what it says, if one did."""
+
+
+class CounterSource(Protocol):
+    """Where a counter comes from."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether it is there, or has to be loaded."""
+        ...
+
+    @property
+    def trouble(self) -> str | None:
+        """Why it is not the one that was wanted."""
+        ...
+
+    def counter(self) -> TokenCounter:
+        """The counter: loaded, if it was not. Never raises; may be called in any thread."""
+        ...
+
+
+@attrs.frozen
+class ReadyCounter:
+    """A counter that needs no loading."""
+
+    made: TokenCounter = heuristic
+    ready: bool = True
+    trouble: str | None = None
+
+    def counter(self) -> TokenCounter:
+        return self.made
+
+
+@attrs.frozen
+class Uncounted:
+    """Messages of one entry that nobody has counted yet."""
+
+    key: Key
+    messages: Sequence[Message]
+
+
+class Counts:
+    """Counts of one session's messages."""
+
+    def __init__(self, source: CounterSource | None = None, *, image_tokens: int | None = None) -> None:
+        self._source = ReadyCounter() if source is None else source
+        self._image_tokens = image_tokens
+        self._known: dict[Key, tuple[int, ...]] = {}
+        self._counter: TokenCounter | None = None
+        self._warned = False
+
+    @property
+    def ready(self) -> bool:
+        """Whether counting can begin at once."""
+        return self._source.ready
+
+    @property
+    def quick(self) -> bool:
+        """Whether any amount is counted in no time."""
+        return self.ready and self._counting().quick
+
+    @property
+    def name(self) -> CounterName:
+        """Who counts. Loads the counter if need be."""
+        return self._counting().name
+
+    @property
+    def trouble(self) -> str | None:
+        """Why the counter is not the one that was wanted, once that is known."""
+        return self._source.trouble
+
+    def prepare(self) -> None:
+        """Load the counter, if it is not there: what the first count would do."""
+        self._counting()
+
+    def of(self, key: Key, messages: Sequence[Message]) -> tuple[int, ...]:
+        """Tokens of each message of an entry; counted now if they never were."""
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = tuple(map(self._counting(), messages))
+        return known
+
+    def lacking(self, asked: Iterable[Uncounted]) -> list[Uncounted]:
+        """Those of them that are still to be counted."""
+        return [one for one in asked if one.key not in self._known]
+
+    def count(self, lacking: Iterable[Uncounted]) -> None:
+        """Count these. May be done in a thread: what is remembered is whole or not there."""
+        for one in lacking:
+            self.of(one.key, one.messages)
+
+    def warning(self) -> str | None:
+        """Once: why the counter is not the one that was wanted."""
+        if self._warned or self.trouble is None:
+            return None
+        self._warned = True
+        return self.trouble
+
+    def _counting(self) -> TokenCounter:
+        if self._counter is None:
+            counter = self._source.counter()
+            if self._image_tokens is not None and counter is not heuristic:  # the heuristic is Pi's, to the number
+                counter = attrs.evolve(counter, image=self._image_tokens)
+            self._counter = counter
+        return self._counter
+
+
+def size_of(lacking: Iterable[Uncounted], enough: int) -> int:
+    """Characters that these have; not all of them are looked at where it is more than `enough`."""
+    size = 0
+    for one in lacking:
+        size += sum(map(heuristic.size, one.messages))
+        if size > enough:
+            break
+    return size
+
+
+def some_of(lacking: Iterable[Uncounted], most: int) -> list[Uncounted]:
+    """The first of them, as many as have `most` characters together, and one at least."""
+    taken: list[Uncounted] = []
+    for one in lacking:
+        most -= size_of([one], most)
+        if taken and most < 0:
+            break
+        taken.append(one)
+    return taken

@@ -1,0 +1,111 @@
+"""An entry is counted once, and not before somebody asks."""
+
+from __future__ import annotations
+
+import attrs
+
+from sapwood.actors.projection.counter import TokenCounter, heuristic
+from sapwood.actors.projection.counts import Counts, ReadyCounter, Uncounted, size_of, some_of
+from sapwood.events.content import ImageContent
+from sapwood.events.ids import EntryId
+from tests.build import text, user
+
+IMAGE = ImageContent(data="aGk=", mime_type="image/png")
+ONE, EDITED, TWO = (EntryId("1"), None), (EntryId("1"), EntryId("9")), (EntryId("2"), None)
+
+
+@attrs.define
+class Source:
+    """A counter of characters that has to be loaded, and tells what it was asked to count."""
+
+    looked_at: list[str] = attrs.field(factory=list[str])
+    loads: int = 0
+    trouble: str | None = None
+
+    @property
+    def ready(self) -> bool:
+        return self.loads > 0
+
+    def counter(self) -> TokenCounter:
+        self.loads += 1
+
+        def count(said: str) -> int:
+            self.looked_at.append(said)
+            return len(said)
+
+        return TokenCounter(name="o200k_base", text=count)
+
+
+def test_nothing_is_loaded_until_something_is_counted_and_then_once() -> None:
+    source = Source()
+    counts = Counts(source)
+
+    assert counts.lacking([Uncounted(ONE, [user("abc")])]) == [Uncounted(ONE, [user("abc")])]
+    assert (counts.ready, counts.quick, source.loads) == (False, False, 0)
+
+    assert counts.of(ONE, [user("abc")]) == (3,)
+    assert counts.name == "o200k_base"
+    assert (counts.ready, counts.quick, source.loads) == (True, False, 1)
+
+
+def test_an_entry_is_counted_once_and_anew_after_an_edit() -> None:
+    source = Source()
+    counts = Counts(source)
+
+    counts.count([Uncounted(ONE, [user("abc"), user("de")]), Uncounted(EDITED, [user("f")])])
+
+    assert [counts.of(key, [user("never looked at")]) for key in (ONE, EDITED, ONE)] == [(3, 2), (1,), (3, 2)]
+    assert source.looked_at == ["abc", "de", "f"]
+    assert counts.lacking([Uncounted(ONE, []), Uncounted(TWO, [])]) == [Uncounted(TWO, [])]
+
+
+def test_an_image_counts_what_the_model_says_but_by_the_heuristic_what_pi_says() -> None:
+    assert Counts(Source()).of(ONE, [user((IMAGE,))]) == (1200,)
+    assert Counts(Source(), image_tokens=85).of(ONE, [user((IMAGE,))]) == (85,)
+    assert Counts(Source(), image_tokens=0).of(ONE, [user((IMAGE,))]) == (0,)
+    assert Counts(image_tokens=85).of(ONE, [user((IMAGE,))]) == (1200,)
+
+
+def test_the_heuristic_is_there_at_once() -> None:
+    counts = Counts(ReadyCounter(heuristic))
+
+    assert (counts.ready, counts.quick, counts.name, counts.trouble, counts.warning()) == (
+        True,
+        True,
+        "heuristic",
+        None,
+        None,
+    )
+
+
+def test_preparing_loads_the_counter() -> None:
+    source = Source()
+
+    Counts(source).prepare()
+
+    assert source.loads == 1
+
+
+def test_that_another_counter_counts_is_said_once_and_stays_known() -> None:
+    counts = Counts(Source(trouble="no ranks"))
+
+    assert [counts.warning(), counts.warning(), counts.trouble] == ["no ranks", None, "no ranks"]
+    assert Counts(Source()).warning() is None
+
+
+def test_what_is_lacking_has_a_size_as_far_as_anybody_cares() -> None:
+    lacking = [Uncounted(ONE, [user("12345"), user((text("67"), IMAGE))]), Uncounted(TWO, [user("89")])]
+
+    assert size_of(lacking, 100) == 9
+    assert size_of(lacking, 7) == 9
+    assert size_of(lacking, 6) == 7
+
+
+def test_some_are_as_many_as_fit_and_one_at_least() -> None:
+    lacking = [Uncounted((EntryId(str(at)), None), [user("12345")]) for at in range(4)]
+
+    assert some_of(lacking, 10) == lacking[:2]
+    assert some_of(lacking, 14) == lacking[:2]
+    assert some_of(lacking, 4) == lacking[:1]
+    assert some_of(lacking, 100) == lacking
+    assert some_of([], 100) == []

@@ -1,0 +1,49 @@
+"""What of a message is counted: every block of every kind."""
+
+from __future__ import annotations
+
+import pytest
+
+from sapwood.actors.projection.parts import parts_of
+from sapwood.events.content import ImageContent, ThinkingContent
+from sapwood.events.messages import (
+    BashExecutionMessage,
+    CompactionSummaryMessage,
+    Message,
+    SystemMessage,
+    ToolDefinition,
+)
+from tests.build import MS, assistant, call, result, text, user
+
+IMAGE = ImageContent(data="aGk=", mime_type="image/png")
+TOOL = ToolDefinition(name="a", description="b", parameters={})
+
+
+@pytest.mark.parametrize(
+    ("message", "parts"),
+    [
+        (user("one"), ["one"]),
+        (user((text("one"), IMAGE, text("two"))), ["one", IMAGE, "two"]),
+        (
+            assistant(ThinkingContent(thinking="hm"), call("1", "find", path="漢"), "x"),
+            ["hm", "find", '{"path":"漢"}', "x"],
+        ),
+        (result("a", "out"), ["out"]),
+        (
+            SystemMessage(content="c", sections={"a": "one", "b": None}, tools_added=(TOOL,), timestamp=MS),
+            ["c", "one", '[{"name":"a","description":"b","parameters":{}}]'],
+        ),
+        (
+            BashExecutionMessage(command="ls", output="a.txt", cancelled=False, truncated=False, timestamp=MS),
+            ["ls", "a.txt"],
+        ),
+        (CompactionSummaryMessage(summary="s", tokens_before=1, timestamp=MS), ["s"]),
+    ],
+)
+def test_every_block_is_a_part(message: Message, parts: list[str | ImageContent]) -> None:
+    assert list(parts_of(message)) == parts
+
+
+def test_numbers_are_written_as_javascript_writes_them() -> None:
+    assert list(parts_of(assistant(call("1", "x", a=1.0, b=[2.0, {"c": 3.5}])))) == ["x", '{"a":1,"b":[2,{"c":3.5}]}']
+    assert list(parts_of(assistant(call("1", "x", a=1e21)))) == ["x", '{"a":1e+21}']
