@@ -48,6 +48,7 @@ class Projection(Actor[Project | Measure | PrepareCounting | EntryAppended]):
 
     def _pull(self) -> None:
         self._fold.pull()
+        self._warn()
         for note in self._fold.notes:
             if note not in self._told:
                 self._told.add(note)
@@ -79,7 +80,6 @@ class Projection(Actor[Project | Measure | PrepareCounting | EntryAppended]):
         """Count until little is left; then what is asked is answered as things stand by then."""
         while self._is_much(lacking := self._lacking(question)):
             await self._run_sync(partial(self._counts.count, some_of(lacking, AT_A_TIME)))
-            self._warn()
             self._pull()
         return self._answer(question)
 

@@ -39,7 +39,7 @@ def tell(word: str) -> None:
 
 
 def runtime(*answers: ScriptedAnswer) -> Runtime:
-    return Runtime(providers=[Scripted({"turn": answers})], environment=Environment())
+    return Runtime(providers=[Scripted({"turn": answers})], environment=Environment(), counter="heuristic")
 
 
 async def stall(path: str) -> None:

@@ -90,7 +90,7 @@ async def wired(
 ) -> AsyncGenerator[tuple[Session, list[Request]]]:
     """A session, and the requests that its provider was sent."""
     provider = Scripted({"turn": [ScriptedAnswer(text=answer) for answer in answers]})
-    runtime = Runtime(providers=[provider], environment=environment or Environment.scripted())
+    runtime = Runtime(providers=[provider], environment=environment or Environment.scripted(), counter="heuristic")
     async with runtime.open_session(where, model=MODEL, cwd="/home/dev", durability=durability) as session:
         yield session, provider.requests
 

@@ -416,7 +416,7 @@ async def test_d16_the_model_and_the_thinking_level_are_the_logs_after_a_restart
     elsewhere = tmp_path / "s.jsonl"
     shutil.move(path, elsewhere)
     shutil.rmtree(path.parent)
-    with read(elsewhere) as again:
+    with read(elsewhere, counter="heuristic") as again:
         assert again.context() == before
     shown = cli("show", "--json", elsewhere)
     facts = json.loads(shown.output)

@@ -67,3 +67,19 @@ def test_a_session_is_read_without_trio() -> None:
     seen = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True).stdout
 
     assert seen.split()[1] == "False"
+
+
+def test_a_session_is_read_without_a_tokenizer_until_something_is_counted() -> None:
+    path = Path(__file__).parents[1] / "data" / "v2.jsonl"
+    probe = f"""
+import sapwood, sys
+session = sapwood.read({str(path)!r})
+session.entries(), session.tree(), session.stats()
+before = "tiktoken" in sys.modules
+session.context()
+print(before, "tiktoken" in sys.modules)
+"""
+
+    seen = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True).stdout
+
+    assert seen.split() == ["False", "True"]

@@ -1,0 +1,107 @@
+"""Who counts the tokens of a session, and where."""
+
+from __future__ import annotations
+
+import threading
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+import sapwood
+from sapwood import Refused, Runtime, Scripted, ScriptedAnswer
+from sapwood.actors.environment import Environment
+from sapwood.actors.projection.tokenizer import DEFAULT_COUNTER, Tokenizer
+from sapwood.events.content import ImageContent
+from sapwood.events.context import CounterName
+from sapwood.events.runtime import Diagnostic
+from tests.build import MODEL
+from tests.counting import damaged_ranks, without_ranks
+from tests.talking import drain
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tiktoken import Encoding
+
+
+def runtime(counter: CounterName = DEFAULT_COUNTER, *, environment: Environment | None = None) -> Runtime:
+    answers = [ScriptedAnswer(text="yes")] * 3
+    world = environment or Environment.scripted()
+    return Runtime(providers=[Scripted({"turn": answers})], environment=world, counter=counter)
+
+
+async def test_tokens_are_counted_exactly_unless_the_host_wants_otherwise() -> None:
+    async with runtime().open_session(None, model=MODEL) as session:
+        await session.prompt("请先运行测试，然后提交代码。")
+        assert (session.context().counter, session.context().items[0].tokens) == ("o200k_base", 8)
+        assert session.counter_trouble is None
+
+    async with runtime(counter="heuristic").open_session(None, model=MODEL) as session:
+        await session.prompt("请先运行测试，然后提交代码。")
+        assert (session.context().counter, session.context().items[0].tokens) == ("heuristic", 4)
+
+
+async def test_an_image_costs_what_the_model_says() -> None:
+    model = sapwood.Model(provider="scripted", id="talker", image_tokens=85)
+
+    async with runtime().open_session(None, model=model) as session:
+        await session.prompt("", images=[ImageContent(data="aGk=", mime_type="image/png")])
+        assert session.context().items[0].tokens == 85
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+async def test_without_its_ranks_each_session_is_told_once_and_tokens_are_estimated(
+    damaged: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if damaged:
+        without_ranks(monkeypatch, damaged_ranks(tmp_path))
+    else:
+        without_ranks(monkeypatch)
+    shared = runtime()
+
+    for _ in range(2):
+        async with shared.open_session(None, model=MODEL) as session:
+            reader = session.events(since=0)
+            await session.prompt("123456789")
+            await session.prompt("again")
+            told = [event for event in drain(reader) if isinstance(event, Diagnostic)]
+
+            assert [event.code for event in told] == ["counter_unavailable"]
+            assert told[0].message == session.counter_trouble
+            assert "tokens are estimated" in told[0].message
+            assert (session.context().counter, session.context().items[0].tokens) == ("heuristic", 3)
+
+
+async def test_the_loop_waits_for_no_loading_and_for_no_large_text() -> None:
+    where: dict[int, set[bool]] = {}
+
+    def encode(text: str) -> str:
+        where.setdefault(len(text), set()).add(threading.current_thread() is threading.main_thread())
+        return text
+
+    def load(_: str) -> Encoding:
+        where.setdefault(-1, set()).add(threading.current_thread() is threading.main_thread())
+        return cast("Encoding", SimpleNamespace(encode_ordinary=encode))
+
+    real = runtime(environment=Environment())
+    real._counter = Tokenizer("o200k_base", load)
+    async with real.open_session(None, model=MODEL) as session:
+        await session.prompt("x" * 100_000)
+        await session.prompt("y" * 50_000)
+        assert [item.tokens for item in session.context().items] == [100_000, 3, 50_000, 3]
+
+    assert {size: in_loop for size, in_loop in where.items() if size != 3} == {
+        -1: {False},
+        100_000: {False},
+        50_000: {False},
+    }
+
+
+def test_a_counter_that_there_is_not_is_refused_before_anything_is_opened(tmp_path: Path) -> None:
+    for counter in ("gpt-4", "", None, 5, ["heuristic"]):
+        unknown: Any = counter
+        with pytest.raises(Refused, match=r"a counter is one of 'o200k_base'"):
+            Runtime(counter=unknown)
+        with pytest.raises(Refused, match=r"a counter is one of"):
+            sapwood.read(tmp_path / "none.jsonl", counter=unknown)
