@@ -17,7 +17,7 @@ from sapwood.events.context import CounterName
 from sapwood.events.messages import Message
 
 UNITS_PER_TOKEN: Final = 4
-"""Pi's estimate. About right for English and code, half of the truth for Chinese."""
+"""Pi's estimate. About right for English and code, a third of the truth for Chinese."""
 IMAGE_UNITS: Final = 4800
 """An image counts as so many characters: 1200 tokens."""
 IMAGE_TOKENS: Final = 1200

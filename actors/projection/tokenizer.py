@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tiktoken import Encoding
 
 DEFAULT_COUNTER: Final[CounterName] = "o200k_base"
-"""Exact for OpenAI's models, and near to others'; the heuristic is half of the truth for Chinese (T2)."""
+"""Exact for OpenAI's models, and near to others'; the heuristic is a third of the truth for Chinese (T2)."""
 
 
 class Tokenizer:
