@@ -527,7 +527,7 @@ async def test_code_that_the_run_waits_for_cannot_wait_for_the_run(
     provider = Waiting(wait)
     model = Model(provider="waiting", id="w")
     with trio.fail_after(5):  # `done` used to wait for ever
-        async with open_session(None, model=model, providers=[provider]) as session:
+        async with open_session(None, model=model, providers=[provider], counter="heuristic") as session:
             handle = session.submit("hi")
             outcome = await handle.outcome()
 

@@ -100,7 +100,7 @@ async def aiter_of(piece: Piece) -> AsyncIterator[Piece]:
 
 async def test_what_a_run_waits_for_cannot_wait_for_a_prompt() -> None:
     provider = Meddling()
-    async with open_session(None, model=MODEL, providers=[provider]) as session:
+    async with open_session(None, model=MODEL, providers=[provider], counter="heuristic") as session:
         provider.session = session
         with trio.fail_after(5):
             outcome = await session.prompt("hi")
