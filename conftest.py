@@ -17,7 +17,9 @@ from hypothesis import HealthCheck, Phase, settings
 QUIET = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 """An example may be slow where much else is at work, and trio's fixtures are made anew for each test and not for each example."""
 
-settings.register_profile("default", deadline=None, derandomize=True, print_blob=True, suppress_health_check=QUIET)
+settings.register_profile(
+    "default", max_examples=50, deadline=None, derandomize=True, print_blob=True, suppress_health_check=QUIET
+)
 settings.register_profile(
     "quick",  # only whether it fails, not on how small an example
     parent=settings.get_profile("default"),
@@ -30,7 +32,7 @@ settings.register_profile(
         "default"
     ),  # the active one by now, whatever else is said: hypothesis looks up its name
     derandomize=False,
-    max_examples=200,
+    max_examples=100,
 )
 
 

@@ -59,6 +59,13 @@ class Context(Wire, frozen=True, kw_only=True):
         return tuple(item.message for item in self.items)
 
 
+class Selection(Wire, frozen=True, kw_only=True):
+    """What goes to the model, and nothing of what it costs: nobody waits for a count to be asked a question."""
+
+    messages: tuple[Message, ...]
+    thinking_level: str
+
+
 class Measured(Wire, frozen=True, kw_only=True):
     """How full a context is (T5): what decisions go by, and whether a person may be shown it as a fact."""
 

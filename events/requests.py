@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 from sapwood.events.asking import Ask
 from sapwood.events.base import Wire
 from sapwood.events.commands import Input, SessionState
-from sapwood.events.context import Context, Measured
+from sapwood.events.context import Context, Measured, Selection
 from sapwood.events.entries import KnownEntry
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import AssistantMessage, Message
@@ -56,8 +56,12 @@ class Restore(Ask[str | None], frozen=True, kw_only=True):
     """Put a file that somebody deleted or replaced back to its path; the new path of what stood there, if something did (S9)."""
 
 
+class Select(Ask[Selection], frozen=True, kw_only=True):
+    """What the model is sent at the leaf, uncounted."""
+
+
 class Project(Ask[Context], frozen=True, kw_only=True):
-    """What the model sees at the leaf."""
+    """What the model sees at the leaf, entry by entry, counted."""
 
 
 class Measure(Ask[Measured], frozen=True, kw_only=True):

@@ -38,7 +38,7 @@ from sapwood.events.errors import SapwoodError, SessionBroken, StaleLeaf
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import AssistantMessage
 from sapwood.events.models import Model
-from sapwood.events.requests import Accept, Acquire, Append, CallId, Generate, Project, StopCall, Withdraw
+from sapwood.events.requests import Accept, Acquire, Append, CallId, Generate, Select, StopCall, Withdraw
 from sapwood.events.runtime import AgentSettled, Diagnostic, Event
 
 
@@ -164,9 +164,9 @@ class Agent(Actor[Prompt | Abort]):
         given = None if sections is None or run.stopped else await self._ask_sections(sections, run)
         if sections is None or given is None:
             return Prepared(None)
-        context = await insist(desk.projection, Project())
+        selection = await insist(desk.projection, Select())
         now_ms = desk.environment.now_ms()
-        return Prepared(change(given, replay(context.messages), tools=sections.tools, now_ms=now_ms))
+        return Prepared(change(given, replay(selection.messages), tools=sections.tools, now_ms=now_ms))
 
     async def _ask_sections(self, sections: Sections, run: _Run) -> dict[str, Given] | None:
         """What they give; None if an abort came first."""
@@ -214,15 +214,15 @@ class Agent(Actor[Prompt | Abort]):
 
     async def _answer(self, call_id: CallId) -> AssistantMessage:
         desk = self._desk
-        context = await insist(desk.projection, Project())
+        selection = await insist(desk.projection, Select())
         # asked once: a call that was begun may have been billed, and whether another one is worth it is a decision (M4)
         return await desk.model_actor.ask(
             Generate(
                 call_id=call_id,
                 model=desk.model,
                 purpose="turn",
-                messages=context.messages,
-                thinking_level=context.thinking_level,
+                messages=selection.messages,
+                thinking_level=selection.thinking_level,
             ),
         )
 

@@ -11,7 +11,8 @@ from sapwood.actors.kernel import Actor, Reply, Start
 from sapwood.actors.projection.counts import Counts, Uncounted, size_of, some_of
 from sapwood.actors.projection.fold import Fold, Note
 from sapwood.events.context import Context, Measured
-from sapwood.events.requests import Measure, PrepareCounting, Project
+from sapwood.events.ids import EntryId
+from sapwood.events.requests import Measure, PrepareCounting, Project, Select
 from sapwood.events.runtime import Diagnostic, EntryAppended, Event
 
 AT_ONCE: Final = 32_768
@@ -20,7 +21,7 @@ AT_A_TIME: Final = 1_048_576
 """Characters that are counted in one go elsewhere, where nobody can cancel it: a tenth of a second."""
 
 
-class Projection(Actor[Project | Measure | PrepareCounting | EntryAppended]):
+class Projection(Actor[Select | Project | Measure | PrepareCounting | EntryAppended]):
     """Owns the fold of the active branch. Made anew, it folds from the log again: nothing is lost with it, and nothing counted twice."""
 
     def __init__(
@@ -32,17 +33,19 @@ class Projection(Actor[Project | Measure | PrepareCounting | EntryAppended]):
         self._run_sync = run_sync
         self._told: set[Note] = set()
 
-    def handle(self, message: Project | Measure | PrepareCounting | EntryAppended) -> Reply | Start | None:
+    def handle(self, message: Select | Project | Measure | PrepareCounting | EntryAppended) -> Reply | Start | None:
         self._pull()
         match message:
+            case Select():
+                return Reply(self._fold.selection())
             case Project() | Measure():
                 if not self._is_much(self._lacking(message)):
                     return Reply(self._answer(message))
                 return Start(partial(self._count, message), "count")
             case PrepareCounting():
                 return Start(self._prepare, "load_counter")
-            case EntryAppended():
-                return None
+            case EntryAppended(entry_id=entry_id):
+                return self._ahead(entry_id)
             case _:
                 assert_never(message)
 
@@ -71,6 +74,17 @@ class Projection(Actor[Project | Measure | PrepareCounting | EntryAppended]):
                 return self._fold.measure()
             case _:
                 assert_never(question)
+
+    def _ahead(self, entry_id: EntryId) -> Start | None:
+        """What is large is counted before anybody asks for it, where that holds up nobody."""
+        one = self._fold.uncounted(entry_id)
+        if one is None or self._counts.quick or size_of([one], AT_ONCE) <= AT_ONCE:
+            return None
+        counting = partial(self._counts.count, [one])
+        return Start(lambda: self._elsewhere(counting), "count_ahead")
+
+    async def _elsewhere(self, counting: Callable[[], None]) -> None:
+        await self._run_sync(counting)
 
     async def _prepare(self) -> None:
         await self._run_sync(self._counts.prepare)

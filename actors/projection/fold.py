@@ -16,7 +16,7 @@ from sapwood.actors.projection.counts import Counts, Key, Uncounted
 from sapwood.actors.projection.selection import Messages, apply_edit, messages_of, without_prompt
 from sapwood.actors.projection.tokens import Basis, Placed, basis_of, measured
 from sapwood.actors.readable import Readable
-from sapwood.events.context import Absent, Context, ContextItem, ContextUsage, Measured
+from sapwood.events.context import Absent, Context, ContextItem, ContextUsage, Measured, Selection
 from sapwood.events.entries import (
     Compaction,
     ContextEdit,
@@ -135,6 +135,11 @@ class Fold:
             counter=self._counts.name if items else None,
         )
 
+    def selection(self) -> Selection:
+        """The selected messages alone. Counts nothing."""
+        messages = tuple(message for selected in self._selected for message in selected.messages)
+        return Selection(messages=messages, thinking_level=self._thinking)
+
     @property
     def counter_trouble(self) -> str | None:
         """Why another counter counts than was wanted; known when something was counted."""
@@ -156,6 +161,11 @@ class Fold:
             case _:
                 assert_never(question)
         return (Uncounted(selected.key, selected.messages) for selected in wanted if selected.messages)
+
+    def uncounted(self, entry_id: EntryId) -> Uncounted | None:
+        """What an entry says here, to be counted; None for one that says nothing."""
+        selected = self._at.get(entry_id)
+        return None if selected is None or not selected.messages else Uncounted(selected.key, selected.messages)
 
     def usage(self, model: Model) -> ContextUsage:
         """How full the window of `model` is; unknown after a compaction until an answer came (T5)."""

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+import trio
 
 import sapwood
 from sapwood import Refused, Runtime, Scripted, ScriptedAnswer
@@ -89,6 +90,9 @@ async def test_the_loop_waits_for_no_loading_and_for_no_large_text() -> None:
     async with real.open_session(None, model=MODEL) as session:
         await session.prompt("x" * 100_000)
         await session.prompt("y" * 50_000)
+        with trio.fail_after(30):
+            while not where.keys() >= {100_000, 50_000}:  # noqa: ASYNC110 - they are counted ahead, in threads
+                await trio.sleep(0.01)
         assert [item.tokens for item in session.context().items] == [100_000, 3, 50_000, 3]
 
     assert {size: in_loop for size, in_loop in where.items() if size != 3} == {

@@ -35,7 +35,7 @@ from sapwood.events.codec import encode_entry
 from sapwood.events.entries import Compaction, KnownEntry, MessageEntry
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import Message
-from sapwood.events.requests import Project
+from sapwood.events.requests import Select
 from sapwood.events.runtime import Diagnostic, MessageEnd, MessageStart
 from sapwood.reading import Reading
 from sapwood.store.memory import MemoryStore
@@ -405,7 +405,7 @@ RECEIPTS = receipts()
 
 
 def test_the_projection_is_asked_before_the_turn_and_for_it() -> None:
-    assert [type(one.message) for one in RECEIPTS].count(Project) == 4
+    assert [type(one.message) for one in RECEIPTS].count(Select) == 4
 
 
 @pytest.mark.parametrize("receipt", RECEIPTS, ids=lambda one: f"{one.actor}-{one.n}-{type(one.message).__name__}")

@@ -17,13 +17,13 @@ from sapwood.actors.projection.fold import Fold
 from sapwood.actors.projection.tokenizer import Tokenizer
 from sapwood.actors.session_log.view import View
 from sapwood.events.codec import encode_entry
-from sapwood.events.context import Context, Measured
+from sapwood.events.context import Context, Measured, Selection
 from sapwood.events.entries import Compaction
 from sapwood.events.ids import EntryId
-from sapwood.events.requests import Measure, PrepareCounting, Project
+from sapwood.events.requests import Measure, PrepareCounting, Project, Select
 from sapwood.events.runtime import Diagnostic, EntryAppended, Event
 from sapwood.store.memory import MemoryStore
-from tests.build import HEADER, TIME, assistant, message_entry, user
+from tests.build import HEADER, TIME, assistant, message_entry, user, words
 from tests.build import usage as tokens
 
 if TYPE_CHECKING:
@@ -207,3 +207,32 @@ async def test_a_counter_is_loaded_when_that_is_told_and_what_is_wrong_with_it_t
     assert [(event.code, event.entry_id) for event in told if isinstance(event, Diagnostic)] == [
         ("counter_unavailable", None)
     ]
+
+
+def test_what_goes_to_the_model_waits_for_no_count() -> None:
+    """The first prompt used to wait until a counter was loaded."""
+    counted: list[str] = []
+    projection = made(held(AT_ONCE + 1, 3), source=exact(counted))
+
+    reply = projection.handle(Select())
+
+    assert isinstance(reply, Reply)
+    selection = reply.value
+    assert isinstance(selection, Selection)
+    assert [len(words(message)) for message in selection.messages] == [AT_ONCE + 1, 3]
+    assert (selection.thinking_level, counted) == ("off", [])
+
+
+async def test_what_is_large_is_counted_as_it_comes_and_what_is_small_when_it_is_asked_for() -> None:
+    counted: list[str] = []
+    source = exact(counted)
+    source.counter()
+    projection = made(held(3, AT_ONCE + 1), source=source)
+
+    assert projection.handle(EntryAppended(entry_id=EntryId("u0"), kind="message")) is None
+    assert projection.handle(EntryAppended(entry_id=EntryId("gone"), kind="message")) is None
+    ahead = projection.handle(EntryAppended(entry_id=EntryId("u1"), kind="message"))
+    assert isinstance(ahead, Start)
+    assert counted == []
+    await ahead.operation()
+    assert [len(text) for text in counted] == [AT_ONCE + 1]
