@@ -39,6 +39,8 @@ AGAIN: Final = 20
 """The real session is opened in two milliseconds, which is no more than the clock's own grain."""
 
 BOUND: Final = 2.0
+MADE_BOUND: Final = 2.5
+"""Of the session that is made here: its lines are shorter, so that the index weighs more; quiet it is 1.8."""
 BYTES_AN_ENTRY: Final = 200.0
 """S16. Ids, index, parents, kinds, places in the file."""
 
@@ -134,7 +136,7 @@ def run() -> Iterator[Ratio]:
             f"open {ENTRIES:,} entries / decode their lines",
             partial(open_and_close, long),
             partial(bare, long),
-            bound=BOUND,
+            bound=MADE_BOUND,
         )
         fullest = generated(Path(folder) / "fullest.jsonl", JUST_GROWN)
         yield limit("bytes of memory an entry of an open session", bytes_an_entry(fullest), BYTES_AN_ENTRY)

@@ -148,7 +148,7 @@ class Fold:
     def measure(self) -> Measured:
         """How full the context is (T5)."""
         basis = self._basis()
-        tokens = [count for selected, kept in self._behind_report(basis) for count in self._tokens(selected)[kept:]]
+        tokens = [count for selected, before in self._behind_report(basis) for count in self._tokens(selected)[before:]]
         return measured(basis, tokens, self._counts.name if tokens else None)
 
     def counted_for(self, question: Project | Measure) -> Iterator[Uncounted]:
@@ -274,16 +274,22 @@ class Fold:
         return self._counts.of(selected.key, selected.messages) if selected.messages else ()
 
     def _basis(self) -> Basis:
-        placed = [Placed(selected.place, message) for selected in self._selected for message in selected.messages]
-        return basis_of(placed, compaction=self._compaction, edits=self._edits)
+        newest = (
+            Placed(selected.place, message)
+            for selected in reversed(self._selected)
+            for message in reversed(selected.messages)
+        )
+        return basis_of(newest, compaction=self._compaction, edits=self._edits)
 
     def _behind_report(self, basis: Basis) -> Iterator[tuple[_Selected, int]]:
-        """Each entry that our own counter must count for the measure, and how many of its messages the report has already."""
-        before = basis.first
-        for selected in self._selected:
-            if before < len(selected.messages):
-                yield selected, max(before, 0)
-            before -= len(selected.messages)
+        """Each entry that our own counter must count for the measure, newest first, and how many of its messages the report has already."""
+        left = basis.following
+        for selected in reversed(self._selected):
+            if left <= 0:
+                return
+            if selected.messages:
+                yield selected, max(len(selected.messages) - left, 0)
+            left -= len(selected.messages)
 
     def _last_model(self, path: Sequence[int]) -> tuple[str, str] | None:
         tree = self._view.tree

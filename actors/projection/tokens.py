@@ -6,7 +6,7 @@ what decides on a compaction go this way: there is no other one to a number.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import attrs
 
@@ -41,31 +41,34 @@ class Basis:
     """What the size of a context goes by."""
 
     source: TokenSource
-    first: int
-    """The first of the messages that our own counter must count."""
+    following: int
+    """How many messages our own counter must count: those behind the report, or all."""
     reported: int = 0
-    """What the provider counted of those before it."""
+    """What the provider counted of those before them."""
 
 
-def basis_of(placed: Sequence[Placed], *, compaction: int | None, edits: Sequence[tuple[int, int]]) -> Basis:
-    """What to go by (T3).
+def basis_of(newest: Iterable[Placed], *, compaction: int | None, edits: Sequence[tuple[int, int]]) -> Basis:
+    """What to go by (T3). Looks no further back than the last report.
 
     Args:
-        placed: the selection, oldest first.
+        newest: the selection, newest first.
         compaction: where the compaction at its head stands on the path. An older answer's usage says nothing of this context.
         edits: (target, edit) of each edit that shows in it. A usage from the target on, and from before the edit, counted what is no
             longer there.
     """
-    for at in range(len(placed) - 1, -1, -1):
-        place, usage = placed[at].place, believable(placed[at].message)
-        if usage is not None and (compaction is None or place > compaction):
-            if any(target <= place < edit for target, edit in edits):
-                return Basis("estimated", 0)
-            return Basis("reported", at + 1, context_tokens(usage))
-    return Basis("estimated" if compaction is None else "none", 0)
+    following = 0
+    rest = iter(newest)
+    for one in rest:
+        usage = believable(one.message)
+        if usage is not None and (compaction is None or one.place > compaction):
+            if any(target <= one.place < edit for target, edit in edits):
+                return Basis("estimated", following + 1 + sum(1 for _ in rest))
+            return Basis("reported", following, context_tokens(usage))
+        following += 1
+    return Basis("estimated" if compaction is None else "none", following)
 
 
 def measured(basis: Basis, tokens: Sequence[int], counter: CounterName | None) -> Measured:
-    """How full the context is (T5), given the tokens of each message from `basis.first` on and who counted them."""
+    """How full the context is (T5), given the tokens of each message that follows and who counted them."""
     counted = sum(tokens)
     return Measured(tokens=basis.reported + counted, source=basis.source, counted=counted, counter=counter)

@@ -42,8 +42,8 @@ def counted(*messages: Message) -> list[Placed]:
 
 def measure(placed: Sequence[Placed], *, compaction: int | None, edits: Sequence[tuple[int, int]]) -> Measured:
     """How full it is where each message has ten tokens."""
-    basis = basis_of(placed, compaction=compaction, edits=edits)
-    tokens = [10] * len(placed[basis.first :])
+    basis = basis_of(reversed(placed), compaction=compaction, edits=edits)
+    tokens = [10] * len(placed[len(placed) - basis.following :])
     return measured(basis, tokens, "heuristic" if tokens else None)
 
 
@@ -94,6 +94,6 @@ def test_an_answer_that_failed_or_was_stopped_or_says_zero_is_not_believed_and_t
 def test_what_the_report_covers_is_not_counted() -> None:
     context = counted(user(), assistant("a", usage=usage(100)), user())
 
-    assert basis_of(context, compaction=None, edits=[]).first == 2
-    assert basis_of(context, compaction=None, edits=[(0, 3)]).first == 0
-    assert basis_of(context, compaction=2, edits=[]).first == 0
+    assert basis_of(reversed(context), compaction=None, edits=[]).following == len(context) - 2
+    assert basis_of(reversed(context), compaction=None, edits=[(0, 3)]).following == len(context)
+    assert basis_of(reversed(context), compaction=2, edits=[]).following == len(context)
