@@ -337,7 +337,7 @@ def test_what_pi_wrote_comes_back_value_for_value(name: str) -> None:
 # what is no entry
 
 ENVELOPE = '"type":"custom","id":"a","parentId":null,"timestamp":"t","customType":"x"'
-DEPTH = 100_000
+DEPTH = 30_000
 NO_ENTRY: dict[str, bytes] = {
     "empty": b"",
     "blank": b"  \t ",

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from typing import get_args
 
 import pytest
 from hypothesis import given
 
-from sapwood.events.context import Absent, Context, ContextItem, ContextUsage, CounterName, Measured, Unsent
+from sapwood.events.context import (
+    Absent,
+    Context,
+    ContextItem,
+    ContextUsage,
+    CounterName,
+    Measured,
+    TokenSource,
+    Unsent,
+)
 from sapwood.events.ids import EntryId
 from tests.build import assistant, user
 from tests.events.wire import assert_round_trip, shape
@@ -61,3 +71,16 @@ def test_how_full_it_is_in_numbers_and_in_words(tokens: int | None, percent: flo
 
     assert usage.percent == (None if percent is None else pytest.approx(percent))
     assert str(usage) == words
+
+
+def test_a_window_that_is_overrun_beyond_all_numbers_is_overrun() -> None:
+    usage = ContextUsage(tokens=10**400, window=1)
+
+    assert usage.percent == math.inf
+    assert str(usage) == "inf%/1"
+
+
+def test_only_a_count_behind_a_compaction_is_no_fact() -> None:
+    known = [Measured(tokens=1, source=source, counted=1).known for source in get_args(TokenSource)]
+
+    assert dict(zip(get_args(TokenSource), known, strict=True)) == {"reported": True, "estimated": True, "none": False}

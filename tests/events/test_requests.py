@@ -11,7 +11,7 @@ from msgspec import UNSET
 from sapwood.events import requests
 from sapwood.events.asking import Ask
 from sapwood.events.commands import SessionState
-from sapwood.events.context import Context, Measured
+from sapwood.events.context import Context, Measured, Selection
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import AssistantMessage
 from sapwood.events.requests import Append, Appended, Generate, Holder, Newcomer
@@ -22,6 +22,7 @@ REPLIES: dict[str, Any] = {
     "Append": Appended,
     "Withdraw": NoneType,
     "Restore": str | None,
+    "Select": Selection,
     "Project": Context,
     "Measure": Measured,
     "Acquire": NoneType,

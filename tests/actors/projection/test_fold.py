@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sapwood.actors.projection.counts import Counts, ReadyCounter
 from sapwood.actors.projection.fold import Fold
 from sapwood.actors.session_log.view import View
 from sapwood.events.codec import encode_entry
@@ -462,3 +463,10 @@ def test_a_lost_entry_that_shows_its_parent_joins_the_path_of_an_unchanged_leaf(
     log.view.tree.bridge([("lost", "r")])
 
     assert log.seen == ["r", "x"]
+
+
+def test_why_another_counter_counts_is_told() -> None:
+    assert Fold(View(MemoryStore(HEADER))).counter_trouble is None
+    troubled = Counts(ReadyCounter(trouble="no ranks: tokens are estimated"))
+
+    assert Fold(View(MemoryStore(HEADER)), troubled).counter_trouble == "no ranks: tokens are estimated"
