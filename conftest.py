@@ -32,7 +32,7 @@ settings.register_profile(
         "default"
     ),  # the active one by now, whatever else is said: hypothesis looks up its name
     derandomize=False,
-    max_examples=100,
+    max_examples=75,
 )
 
 

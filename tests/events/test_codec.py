@@ -651,7 +651,7 @@ def test_a_damaged_line_is_an_entry_or_none(line: bytes) -> None:
 
 
 @pytest.mark.full
-@settings(max_examples=2_000)
+@settings(max_examples=1_000)
 @given(line=damaged())
 def test_thousands_of_damaged_lines_are_entries_or_none(line: bytes) -> None:
     nothing_is_lost(line)

@@ -20,8 +20,8 @@ from tests.house.mutants import Mutant, mutants
 
 A_CORE = 3
 """Mutants a core: enough to see that a test file looks at its source, few enough to run in every full suite."""
-AT_MOST = 12
-"""Cores a run: about a minute. Beyond it the sources' own text chooses, so the choice moves on as they change."""
+AT_MOST = 8
+"""Cores a run: half a minute of two cores. Beyond it the sources' own text chooses, so the choice moves on as they change."""
 PROCESSES = 2
 GREEN, RED, NOT_COLLECTED = 0, 1, 2
 

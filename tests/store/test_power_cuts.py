@@ -174,7 +174,7 @@ def test_what_was_acknowledged_survives_a_cut_at_whatever_call(tell: Callable[[S
 @pytest.mark.slow
 @pytest.mark.parametrize("tell", STORIES)
 def test_what_was_acknowledged_survives_whatever_the_medium_holds(tell: Callable[[Story], None]) -> None:
-    cut_everywhere(tell, 8)
+    cut_everywhere(tell, 5)
 
 
 def cut_everywhere(tell: Callable[[Story], None], count: int) -> None:
