@@ -119,6 +119,7 @@ def run() -> Iterator[Ratio]:
                 partial(ours, folder, numbers),
                 partial(pis, folder, numbers),
                 bound=PI_BOUND,
+                rounds=4,  # a process of Node's each
             )
         except PiUnavailable as unavailable:
             print(f"skipped: {unavailable.reason}")

@@ -42,4 +42,5 @@ def run() -> Iterator[Ratio]:
         command(sys.executable, "-c", EVERYTHING),
         command(sys.executable, "-c", BELOW),
         bound=2.0,
+        rounds=3,  # two processes each, half a second
     )
