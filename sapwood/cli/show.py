@@ -44,8 +44,8 @@ def command(
     Of a file with no session to read, {"path", "status", "error"}, as `sapwood check` has them.
     """  # noqa: D301 - click's own mark for lines that it may not wrap
     # commands load what they need when they run: in here
-    from sapwood.cli.context import show, to_json  # noqa: PLC0415
-    from sapwood.cli.printing import Printer, session_shown  # noqa: PLC0415
+    from sapwood.cli.context import show, to_json  # noqa: PLC0415 - commands load what they need when they run
+    from sapwood.cli.printing import Printer, session_shown  # noqa: PLC0415 - as above
 
     printer = Printer()
     with session_shown(file, printer, as_json=as_json, counter=counter) as session:

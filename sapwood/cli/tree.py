@@ -29,8 +29,8 @@ def command(file: str, *, as_json: bool) -> None:
     in the order of drawing. Of a file with no session to read, {"path", "status", "error"}, as `sapwood check` has them.
     """  # noqa: D301 - click's own mark for lines that it may not wrap
     # commands load what they need when they run: in here
-    from sapwood.cli.drawing import draw, to_json  # noqa: PLC0415
-    from sapwood.cli.printing import Printer, session_shown  # noqa: PLC0415
+    from sapwood.cli.drawing import draw, to_json  # noqa: PLC0415 - commands load what they need when they run
+    from sapwood.cli.printing import Printer, session_shown  # noqa: PLC0415 - as above
 
     printer = Printer()
     with session_shown(file, printer, as_json=as_json) as session:

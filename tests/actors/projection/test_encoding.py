@@ -167,7 +167,7 @@ def test_another_encoding_is_taken_from_tiktokens_cache_if_it_is_right(
     monkeypatch.setitem(
         OPENAI.ENCODING_CONSTRUCTORS,
         "cl100k_base",
-        eval(spelled, {"made": made}),  # noqa: S307
+        eval(spelled, {"made": made}),  # noqa: S307 - our own words
     )
     monkeypatch.setattr(tiktoken.registry, "ENCODING_CONSTRUCTORS", None)  # it looks again
     monkeypatch.setenv(encoding.CACHE, str(tmp_path))
