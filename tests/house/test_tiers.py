@@ -73,11 +73,10 @@ def test_the_ordinary_run_leaves_out_the_full_tests_and_draws_the_same_each_time
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("ci", [False, True])
-def test_the_full_run_draws_more_and_anew_and_is_repeated_from_its_seed(place: Path, *, ci: bool) -> None:
-    first, second = run(place, "--full", ci=ci), run(place, "--full", ci=ci)
+def test_the_full_run_draws_more_and_anew_and_is_repeated_from_its_seed_on_any_machine(place: Path) -> None:
+    first, second = run(place, "--full"), run(place, "--full", ci=True)
     [seed] = re.findall(r"--hypothesis-seed=\d+", first)
-    again = run(place, "--full", seed, ci=ci)
+    again = run(place, "--full", seed, ci=True)
 
     assert drew(first) != drew(second)
     assert drew(first) == drew(again)
