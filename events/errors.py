@@ -25,6 +25,14 @@ RefusalReason = Literal[
 ]
 
 
+def shown(value: object) -> str:
+    """What a sentence says of a value that somebody handed in: 80 characters of it, or its type alone where it cannot be shown."""
+    try:
+        return f"{value!r:.80}"
+    except Exception:  # noqa: BLE001 - a number of more digits than Python writes, or a host's own `__repr__`
+        return f"<{type(value).__name__}>"
+
+
 @attrs.frozen(kw_only=True)
 class Writer:
     """Whoever writes a session, as far as it is known."""

@@ -18,7 +18,7 @@ from sapwood.actors.session_log.hygiene import uncontrolled
 from sapwood.events.commands import Input
 from sapwood.events.content import ImageContent
 from sapwood.events.context import CounterName
-from sapwood.events.errors import Refused
+from sapwood.events.errors import Refused, shown
 from sapwood.events.ids import EntryId
 from sapwood.events.models import Model
 from sapwood.events.runtime import Event
@@ -41,7 +41,7 @@ def take_path(path: object, what: str = "a session's file") -> str:
     if isinstance(named, str):
         return named
     advice = ": os.fsdecode(…) makes text of it" if isinstance(named, bytes) else ""
-    raise Refused("bad-input", f"{what} is named by a str or a pathlib.Path, not by {_shown(path)}{advice}")
+    raise Refused("bad-input", f"{what} is named by a str or a pathlib.Path, not by {shown(path)}{advice}")
 
 
 def take_place(where: object) -> str | Store | None:
@@ -52,13 +52,13 @@ def take_place(where: object) -> str | Store | None:
         return cast("Store", where)
     if isinstance(where, str | bytes) or _has(where, "__fspath__"):
         return take_path(where)
-    raise Refused("bad-input", f"a session is opened from a path, from None or from a Store, not from {_shown(where)}")
+    raise Refused("bad-input", f"a session is opened from a path, from None or from a Store, not from {shown(where)}")
 
 
 def take_model(model: object) -> Model:
     """A model. Its fields were checked when it was made."""
     if not isinstance(model, Model):
-        raise Refused("bad-input", f"a model is a sapwood.Model(provider=…, id=…), not {_shown(model)}")
+        raise Refused("bad-input", f"a model is a sapwood.Model(provider=…, id=…), not {shown(model)}")
     return model
 
 
@@ -66,14 +66,14 @@ def take_providers(providers: object) -> dict[str, Provider]:
     """The providers by the names under which models speak of them."""
     listed = _listed(providers)
     if listed is None:
-        raise Refused("bad-input", f"providers is a list of providers, not {_shown(providers)}")
+        raise Refused("bad-input", f"providers is a list of providers, not {shown(providers)}")
     taken: dict[str, Provider] = {}
     for one in listed:
         if not _has(one, "id", "stream"):
-            raise Refused("bad-input", f"a provider is an object with an id and a stream(request), not {_shown(one)}")
+            raise Refused("bad-input", f"a provider is an object with an id and a stream(request), not {shown(one)}")
         provider = cast("Provider", one)
         if not _is_text(provider.id):
-            raise Refused("bad-input", f"the id of a provider is text, not {_shown(provider.id)}")
+            raise Refused("bad-input", f"the id of a provider is text, not {shown(provider.id)}")
         if provider.id in taken:
             raise Refused("bad-input", f"two providers are called {provider.id!r}: models could not tell them apart")
         taken[provider.id] = provider
@@ -85,7 +85,7 @@ def take_system_prompt(prompt: object) -> SystemPrompt | None:
     if isinstance(prompt, str):
         return SystemPrompt(preamble=prompt)
     if prompt is not None and not isinstance(prompt, SystemPrompt):
-        raise Refused("bad-input", f"a system prompt is text or a sapwood.SystemPrompt, not {_shown(prompt)}")
+        raise Refused("bad-input", f"a system prompt is text or a sapwood.SystemPrompt, not {shown(prompt)}")
     return prompt
 
 
@@ -94,7 +94,7 @@ def take_environment(environment: object) -> Environment:
     if environment is None:
         return Environment()
     if not isinstance(environment, Environment):
-        raise Refused("bad-input", f"an environment is a sapwood.Environment, not {_shown(environment)}")
+        raise Refused("bad-input", f"an environment is a sapwood.Environment, not {shown(environment)}")
     return environment
 
 
@@ -102,49 +102,49 @@ def take_counter(counter: object) -> CounterName:
     """The name of what counts tokens (T1)."""
     if counter not in get_args(CounterName):
         known = ", ".join(map(repr, get_args(CounterName)))
-        raise Refused("bad-input", f"a counter is one of {known}, not {_shown(counter)}")
+        raise Refused("bad-input", f"a counter is one of {known}, not {shown(counter)}")
     return cast("CounterName", counter)
 
 
 def take_tap(tap: object) -> Tap | None:
     """A tap, or none."""
     if tap is not None and not _has(tap, "receipt", "operation"):
-        raise Refused("bad-input", f"a tap is an object with a receipt and an operation, not {_shown(tap)}")
+        raise Refused("bad-input", f"a tap is an object with a receipt and an operation, not {shown(tap)}")
     return cast("Tap | None", tap)
 
 
 def take_session_id(session_id: object) -> str | None:
     """An id for a new session, if the host has one; whether it is a good one is seen when it is needed."""
     if session_id is not None and not isinstance(session_id, str):
-        raise Refused("bad-input", f"a session id is text, not {_shown(session_id)}")
+        raise Refused("bad-input", f"a session id is text, not {shown(session_id)}")
     return session_id
 
 
 def take_durability(durability: object) -> Durability:
     """What an acknowledged entry survives (S5)."""
     if durability not in get_args(Durability):
-        raise Refused("bad-input", f"a durability is 'os' or 'disk', not {_shown(durability)}")
+        raise Refused("bad-input", f"a durability is 'os' or 'disk', not {shown(durability)}")
     return cast("Durability", durability)
 
 
 def take_read_only(read_only: object) -> bool:
     """Whether a session is only to be read."""
     if not isinstance(read_only, bool):
-        raise Refused("bad-input", f"read_only is True or False, not {_shown(read_only)}")
+        raise Refused("bad-input", f"read_only is True or False, not {shown(read_only)}")
     return read_only
 
 
 def take_event(event: object) -> Event:
     """An event of the vocabulary."""
     if not isinstance(event, get_args(Event)):
-        raise Refused("bad-input", f"an event is one of those in sapwood.events.runtime, not {_shown(event)}")
+        raise Refused("bad-input", f"an event is one of those in sapwood.events.runtime, not {shown(event)}")
     return cast("Event", event)
 
 
 def take_since(since: object) -> int | None:
     """The number of an event, or None."""
     if since is not None and (isinstance(since, bool) or not isinstance(since, int)):
-        raise Refused("bad-input", f"since is the number of an event, not {_shown(since)}")
+        raise Refused("bad-input", f"since is the number of an event, not {shown(since)}")
     return since
 
 
@@ -154,7 +154,7 @@ def take_input(text: object, images: object, *, entry_id: EntryId, now_ms: int) 
     Half a character is replaced, and control characters go; a text that is longer than the log takes is refused whole (S12).
     """
     if not isinstance(text, str):
-        raise Refused("bad-input", f"an input is a text and images, and its text is a str, not {_shown(text)}")
+        raise Refused("bad-input", f"an input is a text and images, and its text is a str, not {shown(text)}")
     seen = take_images(images)
     size = too_long(text)
     if size is not None:
@@ -169,16 +169,16 @@ def take_images(images: object) -> tuple[ImageContent, ...]:
     """Images that can be written and read back."""
     taken = _listed(images)
     if taken is None:
-        raise Refused("bad-input", f"an input is a text and images, a list of ImageContent, not {_shown(images)}")
+        raise Refused("bad-input", f"an input is a text and images, a list of ImageContent, not {shown(images)}")
     for one in taken:
         if not isinstance(one, ImageContent):
             raise Refused(
-                "bad-input", f"an input is a text and images, and an image is an ImageContent, not {_shown(one)}"
+                "bad-input", f"an input is a text and images, and an image is an ImageContent, not {shown(one)}"
             )
         for field, value in (("data", one.data), ("mime_type", one.mime_type)):
             if not _is_text(value):
                 raise Refused(
-                    "bad-input", f"an input is a text and images, and {field} of an image is text, not {_shown(value)}"
+                    "bad-input", f"an input is a text and images, and {field} of an image is text, not {shown(value)}"
                 )
     return cast("tuple[ImageContent, ...]", taken)
 
@@ -204,7 +204,3 @@ def _is_text(value: object) -> bool:
 def _has(value: object, *names: str) -> bool:
     """Whether an object, and not a class, has these."""
     return not isinstance(value, type) and all(hasattr(value, name) for name in names)
-
-
-def _shown(value: object) -> str:
-    return f"{value!r:.80}"

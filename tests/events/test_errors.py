@@ -32,6 +32,7 @@ from sapwood.events.errors import (
     StoreError,
     Unencodable,
     Writer,
+    shown,
 )
 
 FULL = OSError(errno.ENOSPC, "No space left on device")
@@ -240,3 +241,14 @@ def test_the_reasons_of_a_refusal_are_closed() -> None:
 )
 def test_an_owner_is_told_as_far_as_it_is_known(owner: Writer, said: str) -> None:
     assert str(owner) == said
+
+
+class Speechless:
+    def __repr__(self) -> str:
+        raise RuntimeError
+
+
+def test_whatever_is_handed_in_is_shown_in_few_characters() -> None:
+    assert shown("x" * 500) == "'" + "x" * 79
+    assert shown(None) == "None"
+    assert (shown(10**5000), shown(Speechless())) == ("<int>", "<Speechless>")
