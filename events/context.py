@@ -93,7 +93,7 @@ class ContextUsage(Wire, frozen=True, kw_only=True):
         """Of the window; None while the tokens are unknown."""
         try:
             return None if self.tokens is None else self.tokens / self.window * 100
-        except OverflowError:  # a file may say anything
+        except OverflowError:  # whoever made it may have said anything
             return math.inf
 
     def __str__(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Final, Literal, Self
 
 import msgspec
 
@@ -13,6 +13,15 @@ from sapwood.events.ids import EntryId, ToolCallId
 StopReason = Literal["pending", "stop", "length", "toolUse", "error", "aborted", "deferred"]
 FAILED: frozenset[StopReason] = frozenset({"error", "aborted"})
 """Answers that are kept in the log and never sent again (P5)."""
+
+
+TOO_MUCH: Final = 10**12
+"""What one call cannot take, of tokens or of money: a file and a provider may say anything. So sums stay finite, and JSON can hold them."""
+
+
+def is_amount(number: Number) -> bool:
+    """Whether one call can have taken so many tokens, or cost so much."""
+    return 0 <= number < TOO_MUCH
 
 
 class Cost(Wire, frozen=True, kw_only=True):
@@ -66,6 +75,10 @@ class Usage(Wire, frozen=True, kw_only=True):
             total_tokens=total_tokens,
             cost=cost,
         )
+
+
+COUNTS: Final = tuple(field.name for field in msgspec.structs.fields(Usage) if field.name != "cost")
+"""The fields of a usage that are counts of tokens: each is one by `is_amount`, or says nothing."""
 
 
 class ToolDefinition(Wire, frozen=True, kw_only=True):

@@ -11,10 +11,14 @@ from typing import Annotated, Final
 import msgspec
 
 from sapwood.events.base import Wire
-from sapwood.events.errors import Refused
+from sapwood.events.errors import Refused, shown
+from sapwood.events.messages import TOO_MUCH
 
-Count = Annotated[int, msgspec.Meta(ge=0)]
-Dollars = Annotated[int, msgspec.Meta(ge=0)] | Annotated[float, msgspec.Meta(ge=0)]
+DEAREST: Final = 10**9
+"""Dollars that a million tokens may cost: far above any price there is, and what a call costs by it is still a number that JSON holds."""
+
+Count = Annotated[int, msgspec.Meta(ge=0, lt=TOO_MUCH)]
+Dollars = Annotated[int, msgspec.Meta(ge=0, le=DEAREST)] | Annotated[float, msgspec.Meta(ge=0, le=DEAREST)]
 
 DEFAULT_WINDOW: Final = 128_000
 """Tokens that a model of unknown window is taken to have (C1); what a summary may be made from goes by it as well (N3)."""
@@ -28,7 +32,7 @@ class Declared(Wire, frozen=True, kw_only=True):
             why = _misfit(getattr(self, field.name), field.type)
             if why is not None:
                 value = getattr(self, field.name)
-                raise Refused("bad-input", f"{type(self).__name__}({field.name}={value!r:.80}): {why}")
+                raise Refused("bad-input", f"{type(self).__name__}({field.name}={shown(value)}): {why}")
 
 
 class Price(Declared, frozen=True, kw_only=True):

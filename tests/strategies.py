@@ -87,9 +87,10 @@ def _values(info: inspect.Type) -> SearchStrategy[Any]:
         case inspect.LiteralType():
             return st.sampled_from(info.values)
         case inspect.IntType(ge=int(least)):
-            return st.integers(least, 2**64)
-        case inspect.FloatType(ge=0):
-            return st.floats(0, allow_nan=False, allow_infinity=False)
+            most = info.le if info.lt is None else info.lt - 1
+            return st.integers(least, 2**64 if most is None else most)
+        case inspect.FloatType(ge=0, le=most):
+            return st.floats(0, most, allow_nan=False, allow_infinity=False)
         case _:
             return LEAVES[type(info)]
 

@@ -30,9 +30,18 @@ from sapwood.events.deltas import (
     ToolCallStart,
 )
 from sapwood.events.entries import MessageEntry
-from sapwood.events.errors import ProviderError, Unencodable
+from sapwood.events.errors import ProviderError, Unencodable, shown
 from sapwood.events.ids import EntryId
-from sapwood.events.messages import NO_USAGE, UNKNOWN_COST, AssistantMessage, StopReason, Usage
+from sapwood.events.messages import (
+    COUNTS,
+    NO_USAGE,
+    TOO_MUCH,
+    UNKNOWN_COST,
+    AssistantMessage,
+    StopReason,
+    Usage,
+    is_amount,
+)
 from sapwood.events.odd_json import DEEPEST
 
 T = TypeVar("T")
@@ -74,7 +83,7 @@ def checked(piece: object) -> Piece:
         return good
     at = good.content_index
     if type(at) is not int or not 0 <= at <= LAST_INDEX:
-        seen = at if type(at) is int else _name(at)
+        seen = shown(at) if type(at) is int else _name(at)
         raise BadPiece(_name(good), [f"content_index: expected a whole number from 0 to {LAST_INDEX}, got {seen}"])
     for field in _TEXTS[kind]:
         text = getattr(good, field)
@@ -129,7 +138,7 @@ def sound(finish: Finish, streamed: Mapping[int, AssistantBlock]) -> tuple[Finis
 
     content = good("content", blocks, None)
     reason: StopReason = good("stop_reason", lambda: _end(finish.stop_reason), "error")
-    usage = good("usage", lambda: _writable("usage", _whole(_read(finish.usage, Usage))), NO_USAGE)
+    usage = good("usage", lambda: _writable("usage", _whole(_counted(_read(finish.usage, Usage)))), NO_USAGE)
     error_message: str | None = plain("error_message", str | None)
     others = {
         "response_model": plain("response_model", str | None),
@@ -162,6 +171,15 @@ def _end(reason: object) -> StopReason:
 
 def _block(block: object, type_: Any) -> Any:
     return _writable("content", (_read(block, type_),))[0]
+
+
+def _counted(usage: Usage) -> Usage:
+    """The usage, if each of its counts can be one. `ValueError` names the first that cannot."""
+    for field in COUNTS:
+        tokens: int | None = getattr(usage, field)
+        if tokens is not None and not is_amount(tokens):
+            raise ValueError(f"{field}: expected tokens from 0 to {TOO_MUCH - 1}, got {shown(tokens)}")
+    return usage
 
 
 def _whole(usage: Usage) -> Usage:

@@ -1,7 +1,7 @@
 """What a call cost (M8). No I/O.
 
 What the provider says of the cost is the cost; else it is reckoned by the price that the host declared for the model; and where a price
-is missing for tokens that were used, nobody knows it: that is never told as zero.
+is missing for tokens that were used, or no tokens were reported, nobody knows it: that is never told as zero.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PER: Final = 1_000_000
 
 
 def priced(usage: Usage, price: Price | None) -> Usage:
-    """The usage with its cost, if that can be known."""
+    """The usage, whose counts are counts, with its cost, if that can be known."""
     if price is None or (usage.cost is not None and usage.cost.known):
         return usage
     kinds = (
@@ -27,8 +27,8 @@ def priced(usage: Usage, price: Price | None) -> Usage:
         (usage.cache_read, price.cache_read),
         (usage.cache_write, price.cache_write),
     )
-    costs = [tokens * (dollars or 0) / PER for tokens, dollars in kinds]
-    if any(tokens and dollars is None for tokens, dollars in kinds):
+    if not any(tokens for tokens, _ in kinds) or any(tokens and dollars is None for tokens, dollars in kinds):
         return usage
+    costs = [tokens * (dollars or 0) / PER for tokens, dollars in kinds]
     cost = Cost(input=costs[0], output=costs[1], cache_read=costs[2], cache_write=costs[3], total=sum(costs))
     return msgspec.structs.replace(usage, cost=cost)

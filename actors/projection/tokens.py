@@ -11,16 +11,18 @@ from collections.abc import Iterable, Sequence
 import attrs
 
 from sapwood.events.context import CounterName, Measured, TokenSource
-from sapwood.events.messages import FAILED, AssistantMessage, Message, Usage
+from sapwood.events.messages import FAILED, AssistantMessage, Message, Usage, is_amount
 
 
 def context_tokens(usage: Usage) -> int:
-    """What a request with this usage left in the context."""
-    return usage.total_tokens or usage.input + usage.output + usage.cache_read + usage.cache_write
+    """What a request with this usage left in the context; 0 where it says nothing of that, or what no request can have left there."""
+    parts = (usage.input, usage.output, usage.cache_read, usage.cache_write)
+    counts = (usage.total_tokens,) if usage.total_tokens else parts
+    return sum(counts) if all(map(is_amount, counts)) else 0
 
 
 def believable(message: Message) -> Usage | None:
-    """The usage of an answer that neither failed nor was cut off by hand, and reports more than zero."""
+    """The usage of an answer that neither failed nor was cut off by hand, and reports what can be."""
     match message:
         case AssistantMessage(stop_reason=reason, usage=usage) if reason not in FAILED and context_tokens(usage) > 0:
             return usage

@@ -11,16 +11,15 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Final
 
+import msgspec
+
 from sapwood.actors.readable import Readable
-from sapwood.events.base import Number
 from sapwood.events.content import ToolCall
 from sapwood.events.entries import BranchSummary, Compaction, Entry, MessageEntry, UsageEntry
-from sapwood.events.messages import AssistantMessage, Cost, ToolResultMessage, Usage, UserMessage
+from sapwood.events.messages import AssistantMessage, ToolResultMessage, Usage, UserMessage, is_amount
 from sapwood.events.stats import NOTHING, SessionStats, Spent
 
 UNKNOWN: Final = "unknown"
-MOST: Final = 10**12
-"""Tokens, or costs, of one call: what says more is no count. So sums stay finite, and JSON can hold them."""
 
 
 class Totals:
@@ -84,15 +83,17 @@ class Totals:
 
 def spent_of(usage: Usage) -> Spent:
     """What one call was billed with."""
-    cost = None if usage.cost is None or not usage.cost.known else _amount(usage.cost)
-    counts = (usage.input, usage.output, usage.cache_read, usage.cache_write)
-    tokens = dict(zip(("input", "output", "cache_read", "cache_write"), map(_count, counts), strict=True))
-    return Spent(calls=1, **tokens, cost=cost, unpriced=int(cost is None and any(tokens.values())))
+    cost = None if usage.cost is None or not usage.cost.known else usage.cost.total
+    spent = Spent(
+        calls=1,
+        input=_tokens(usage.input),
+        output=_tokens(usage.output),
+        cache_read=_tokens(usage.cache_read),
+        cache_write=_tokens(usage.cache_write),
+        cost=cost if cost is not None and is_amount(cost) else None,
+    )
+    return msgspec.structs.replace(spent, unpriced=int(spent.cost is None and spent.total > 0))
 
 
-def _count(tokens: int) -> int:
-    return tokens if 0 <= tokens < MOST else 0
-
-
-def _amount(cost: Cost) -> Number | None:
-    return cost.total if 0 <= cost.total < MOST else None
+def _tokens(count: int) -> int:
+    return count if is_amount(count) else 0

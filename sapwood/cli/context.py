@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from math import isfinite
 from typing import Final, assert_never
 
 import msgspec
@@ -102,7 +101,7 @@ def to_json(session: Reading, *, window: int | None) -> Json:
         "usage": {
             "tokens": usage.tokens,
             "window": usage.window,
-            "percent": usage.percent if usage.percent is None or isfinite(usage.percent) else None,
+            "percent": usage.percent,
             "text": str(usage),
             "source": measured.source,
             "counter": measured.counter,

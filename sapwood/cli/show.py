@@ -6,11 +6,15 @@ from typing import Literal
 
 import click
 
+from sapwood.events.messages import TOO_MUCH
+
 
 @click.command("show")
 @click.argument("file", type=click.Path())
 @click.option("--full", is_flag=True, help="Whole texts, not only how they begin.")
-@click.option("--window", type=click.IntRange(min=1), metavar="N", help="The model's context window, in tokens.")
+@click.option(
+    "--window", type=click.IntRange(1, TOO_MUCH - 1), metavar="N", help="The model's context window, in tokens."
+)
 @click.option(
     "--counter",
     type=click.Choice(["o200k_base", "heuristic"]),

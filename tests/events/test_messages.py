@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, get_args
 
 import msgspec
@@ -10,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.events.messages import (
+    COUNTS,
     FAILED,
     NO_USAGE,
+    TOO_MUCH,
     Cost,
     DeferredAnswer,
     Message,
@@ -20,6 +23,7 @@ from sapwood.events.messages import (
     ToolDefinition,
     ToolReference,
     Usage,
+    is_amount,
 )
 from tests.build import assistant, system, user
 from tests.events.wire import as_json, assert_round_trip, shape, shapes, tag_fields
@@ -108,6 +112,15 @@ def test_a_provider_that_knows_of_no_cache_reports_zeros_there_and_they_are_writ
     assert Usage.of(input=1, output=2, cache_read=3, cache_write=4, reasoning=5, total_tokens=6, cost=cost) == Usage(
         input=1, output=2, cache_read=3, cache_write=4, reasoning=5, total_tokens=6, cost=cost
     )
+
+
+def test_an_amount_is_from_nothing_to_less_than_too_much() -> None:
+    assert [is_amount(number) for number in (0, 0.5, TOO_MUCH - 1)] == [True] * 3
+    assert [is_amount(number) for number in (-1, TOO_MUCH, 1e308, 10**400, math.nan, math.inf)] == [False] * 6
+
+
+def test_every_field_of_a_usage_but_its_price_is_a_count() -> None:
+    assert COUNTS == ("input", "output", "cache_read", "cache_write", "cache_write_1h", "reasoning", "total_tokens")
 
 
 @pytest.mark.parametrize("field", ["input", "output", "cacheRead", "cacheWrite"])

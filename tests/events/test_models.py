@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 
 from sapwood.events.errors import Refused
-from sapwood.events.models import DEFAULT_WINDOW, Limits, Model, Price
+from sapwood.events.messages import TOO_MUCH
+from sapwood.events.models import DEAREST, DEFAULT_WINDOW, Limits, Model, Price
 from tests.events.wire import as_json, assert_round_trip, shape
 from tests.strategies import of
 
@@ -56,6 +57,8 @@ PRICE: Any = Price
         ({"api": 5}, "Model(api=5)"),
         ({"context_window": "5"}, "Model(context_window='5'): expected int | None, got str"),
         ({"context_window": -5}, "Model(context_window=-5): expected int >= 0"),
+        ({"context_window": TOO_MUCH}, f"expected int <= {TOO_MUCH - 1}"),
+        ({"image_tokens": 10**5000}, "Model(image_tokens=<int>): expected int <= "),
         ({"context_window": True}, "got bool"),
         ({"context_window": 5.0}, "Model(context_window=5.0)"),
         ({"max_output": -1}, "Model(max_output=-1)"),
@@ -75,7 +78,7 @@ def test_what_a_model_cannot_be_is_refused_when_it_is_made(fields: dict[str, obj
         msgspec.structs.replace(Model(provider="x", id="y"), **fields)
 
 
-@pytest.mark.parametrize("amount", ["5", None, -1, -0.5, float("nan"), float("inf"), True])
+@pytest.mark.parametrize("amount", ["5", DEAREST + 1, 10**400, 1e308, None, -1, -0.5, float("nan"), float("inf"), True])
 def test_a_price_is_a_number_of_dollars(amount: object) -> None:
     with pytest.raises(Refused, match=r"Price\(input="):
         PRICE(input=amount, output=1)
@@ -84,6 +87,7 @@ def test_a_price_is_a_number_of_dollars(amount: object) -> None:
         with pytest.raises(Refused, match=r"Limits\("):
             Limits(**small)
     assert Model(provider="x", id="y", price=Price(input=1, output=2.5)).price == Price(input=1, output=2.5)
+    assert Price(input=DEAREST, output=0).input == DEAREST
 
 
 def test_what_is_read_is_told_by_its_place() -> None:

@@ -22,7 +22,7 @@ from sapwood.events.deltas import (
     ToolCallStart,
 )
 from sapwood.events.ids import ToolCallId
-from sapwood.events.messages import UNKNOWN_COST, AssistantMessage, Cost, Usage
+from sapwood.events.messages import NO_USAGE, UNKNOWN_COST, AssistantMessage, Cost, Usage
 from sapwood.events.models import Price
 from tests.build import MODEL, MS, call, text, usage
 
@@ -188,6 +188,19 @@ def test_a_bad_end_is_a_failed_answer_with_what_came_and_what_is_good_of_it() ->
     assert (answer.content, answer.stop_reason, answer.usage.total_tokens) == ((text("so"),), "error", 7)
     assert answer.response_id == "r1"
     assert "stop_reason: pending" in (answer.error_message or "")
+
+
+@pytest.mark.parametrize("price", [None, Price(input=3, output=15), Price(input=3, output=15, cache_read=1)])
+def test_an_answer_whose_usage_cannot_be_is_kept_with_no_usage_and_no_price(price: Price | None) -> None:
+    """Reckoning its price used to raise, and a paid answer was lost."""
+    draft = Draft()
+    draft.add(Finish(stop_reason="stop", content=(text("so"),), usage=Usage.of(input=10**400, output=1)))
+    model = msgspec.structs.replace(MODEL, price=price)
+
+    answer = answer_of(draft, model, started_ms=MS, stopped=False, error=None)
+
+    assert (answer.content, answer.stop_reason, answer.usage) == ((text("so"),), "error", NO_USAGE)
+    assert "usage: input: expected tokens" in (answer.error_message or "")
 
 
 def test_an_answer_of_a_model_with_a_price_has_its_cost() -> None:

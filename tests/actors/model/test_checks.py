@@ -27,11 +27,14 @@ from sapwood.events.deltas import (
     ToolCallEnd,
     ToolCallStart,
 )
+from sapwood.events.errors import shown
 from sapwood.events.ids import ToolCallId
-from sapwood.events.messages import NO_USAGE, Cost, Usage
+from sapwood.events.messages import COUNTS, NO_USAGE, TOO_MUCH, Cost, Usage
+from sapwood.events.models import Price
 from sapwood.events.odd_json import DEEPEST
 from sapwood.events.runtime import MessageUpdate
 from tests.build import MODEL, MS, call, message_entry, text, usage
+from tests.strategies import of
 
 GOOD: tuple[Delta, ...] = (
     TextStart(content_index=0),
@@ -82,9 +85,9 @@ def test_a_good_piece_passes_as_it_is(piece: Delta) -> None:
 
 
 @EACH
-@pytest.mark.parametrize("at", [-1, None, "0", 0.0, True, [1], LAST_INDEX + 1])
+@pytest.mark.parametrize("at", [-1, None, "0", 0.0, True, [1], LAST_INDEX + 1, 10**5000], ids=type)
 def test_a_piece_stands_at_a_whole_number_from_zero(piece: Delta, at: Any) -> None:
-    seen = at if type(at) is int else type(at).__name__
+    seen = shown(at) if type(at) is int else type(at).__name__
     with pytest.raises(
         BadPiece, match=f"{type(piece).__name__} cannot be kept: content_index: expected .*, got {seen}"
     ):
@@ -243,6 +246,9 @@ BAD: Mapping[str, list[Any]] = {
         {"input": 1},
         msgspec.structs.replace(NO_USAGE, input=NAN),
         msgspec.structs.replace(NO_USAGE, output=None),
+        *(msgspec.structs.replace(NO_USAGE, **{field: -1}) for field in COUNTS),
+        msgspec.structs.replace(NO_USAGE, input=TOO_MUCH),
+        msgspec.structs.replace(NO_USAGE, reasoning=10**5000),
         msgspec.structs.replace(NO_USAGE, cost=Cost(input=NAN, output=0, cache_read=0, cache_write=0, total=0)),
     ],
     "error_message": [5],
@@ -265,6 +271,14 @@ def test_a_bad_field_of_an_end_is_named_and_left_out_and_the_others_are_kept(fie
     for name in fields.keys() - {field, "usage"}:
         assert getattr(kept, name) == fields[name]
     assert kept.usage.total_tokens == (0 if field == "usage" else 7)
+
+
+def test_more_tokens_than_there_can_be_are_a_bad_usage_that_names_its_field() -> None:
+    _, fault = sound(finish(usage=Usage.of(input=1, output=10**400)), {})
+
+    assert fault is not None
+    assert fault.faults[0].startswith(f"usage: output: expected tokens from 0 to {TOO_MUCH - 1}, got 10000")
+    assert sound(finish(usage=Usage.of(input=TOO_MUCH - 1, output=TOO_MUCH - 1)), {})[1] is None
 
 
 def test_what_a_provider_says_of_its_failure_stands_before_what_is_wrong_with_it() -> None:
@@ -313,8 +327,9 @@ CALLS = st.builds(
     name=either(st.text(max_size=3)),
     arguments=st.dictionaries(st.text(max_size=2), ANYTHING, max_size=2),
 )
+TOKENS = either(st.sampled_from([0, 7, -1, TOO_MUCH, 10**400]))
 USAGES = st.builds(
-    Usage, input=INDEX, output=INDEX, cache_read=INDEX, cache_write=INDEX, total_tokens=either(st.none())
+    Usage, input=TOKENS, output=TOKENS, cache_read=TOKENS, cache_write=TOKENS, total_tokens=either(st.none())
 )
 WILD: st.SearchStrategy[Piece] = st.one_of(
     st.builds(TextDelta, content_index=INDEX, delta=either(st.text(max_size=3))),
@@ -334,9 +349,9 @@ WILD: st.SearchStrategy[Piece] = st.one_of(
 
 
 @pytest.mark.slow
-@given(pieces=st.lists(WILD, max_size=6))
+@given(pieces=st.lists(WILD, max_size=6), price=of(Price | None))
 def test_whatever_a_provider_says_its_answer_and_all_that_is_told_can_be_written_and_read_back(
-    pieces: list[Piece],
+    pieces: list[Piece], price: Price | None
 ) -> None:
     draft = Draft()
     for piece in pieces:
@@ -344,7 +359,8 @@ def test_whatever_a_provider_says_its_answer_and_all_that_is_told_can_be_written
         if heard is None:
             break
         assert encode_event(MessageUpdate(call_id="c1", assistant_message_event=heard))
-    answer = answer_of(draft, MODEL, started_ms=MS, stopped=False, error=None)
+    model = msgspec.structs.replace(MODEL, price=price)
+    answer = answer_of(draft, model, started_ms=MS, stopped=False, error=None)
 
     entry = message_entry("e1", answer)
     assert decode_entry(encode_entry(entry)) == entry

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from sapwood.actors.model.cost import priced
-from sapwood.events.messages import NO_USAGE, UNKNOWN_COST, Cost, Usage
-from sapwood.events.models import Price
+from sapwood.actors.model.cost import PER, priced
+from sapwood.events.messages import NO_USAGE, TOO_MUCH, UNKNOWN_COST, Cost, Usage
+from sapwood.events.models import DEAREST, Price
 
+KINDS = ("input", "output", "cache_read", "cache_write")
 PRICE = Price(input=3, output=15, cache_read=0.3, cache_write=3.75)
 
 
@@ -28,6 +29,19 @@ def test_what_the_provider_says_wins() -> None:
     told = used(cost=Cost(input=0, output=0, cache_read=0, cache_write=0, total=9))
 
     assert priced(told, PRICE) is told
+
+
+def test_where_no_tokens_were_reported_nobody_knows_it() -> None:
+    """This used to be a cost of nothing, and known."""
+    assert priced(NO_USAGE, PRICE) is NO_USAGE
+
+
+def test_the_dearest_model_with_the_largest_usage_has_a_cost_that_can_be_written() -> None:
+    most = TOO_MUCH - 1
+    cost = priced(used(most, most, cache_read=most, cache_write=most), Price(**dict.fromkeys(KINDS, DEAREST))).cost
+
+    assert cost is not None
+    assert cost.total == pytest.approx(4 * TOO_MUCH * DEAREST / PER)
 
 
 @pytest.mark.parametrize("usage", [used(), used(cost=None), NO_USAGE])

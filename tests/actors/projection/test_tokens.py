@@ -4,15 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+import pytest
+
 from sapwood.actors.projection.tokens import Placed, basis_of, believable, context_tokens, measured
 from sapwood.events.context import Measured
-from sapwood.events.messages import Message, Usage
+from sapwood.events.messages import TOO_MUCH, Message, Usage
 from tests.build import assistant, usage, user
 
 
 def test_usage_is_the_total_or_else_the_sum() -> None:
     assert context_tokens(usage(7)) == 7
     assert context_tokens(Usage(input=1, output=2, cache_read=3, cache_write=4)) == 10
+
+
+@pytest.mark.parametrize("field", ["input", "output", "cache_read", "cache_write", "total_tokens"])
+@pytest.mark.parametrize("tokens", [-5, TOO_MUCH, 10**400])
+def test_a_report_of_what_cannot_be_says_nothing(field: str, tokens: int) -> None:
+    """The window used to be inf% full by it, or less than nothing."""
+    odd = msgspec.structs.replace(Usage.of(input=1, output=2, cache_read=3, cache_write=4), **{field: tokens})
+
+    assert context_tokens(odd) == 0
+    assert believable(assistant("x", usage=odd)) is None
+    most = msgspec.structs.replace(odd, **{field: TOO_MUCH - 1})
+    assert context_tokens(most) >= TOO_MUCH - 1
 
 
 def test_only_a_good_answer_that_reports_something_is_believed() -> None:

@@ -16,7 +16,7 @@ from sapwood.actors.session_log.view import View
 from sapwood.events.codec import encode_entry
 from sapwood.events.entries import BranchSummary, Compaction, Entry, UsageEntry
 from sapwood.events.ids import EntryId
-from sapwood.events.messages import UNKNOWN_COST, Cost, Usage
+from sapwood.events.messages import TOO_MUCH, UNKNOWN_COST, Cost, Usage
 from sapwood.events.stats import NOTHING, Spent
 from sapwood.store.memory import MemoryStore
 from tests.build import HEADER, TIME, assistant, call, message_entry, result, user
@@ -122,6 +122,8 @@ ODD: list[tuple[dict[str, Any], tuple[int, float | None, int]]] = [
     ({"cost": Cost(input=0, output=0, cache_read=0, cache_write=0, total=1e308)}, (16, None, 1)),
     ({"cost": Cost(input=0, output=0, cache_read=0, cache_write=0, total=10**400)}, (16, None, 1)),
     ({"input": 10**400}, (6, 0.5, 0)),
+    ({"input": TOO_MUCH}, (6, 0.5, 0)),
+    ({"input": TOO_MUCH - 1}, (TOO_MUCH + 5, 0.5, 0)),
     ({"input": 0, "output": 0, "cache_read": 0, "cache_write": 0, "cost": UNKNOWN_COST}, (0, None, 0)),
 ]
 

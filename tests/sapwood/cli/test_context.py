@@ -138,12 +138,14 @@ def test_every_reason_has_its_words() -> None:
     assert set(ABSENT) == set(get_args(Absent))
 
 
-def test_a_usage_beyond_all_numbers_is_json_all_the_same(tmp_path: Path) -> None:
-    path = session_file(tmp_path, message_entry("11111111", assistant("x", usage=usage(10**400))))
+def test_a_report_of_more_tokens_than_there_can_be_is_not_believed(tmp_path: Path) -> None:
+    """This used to show inf%, and null in JSON."""
+    path = session_file(tmp_path, message_entry("11111111", assistant("12345678", usage=usage(10**400))))
 
-    with read(path) as session:
+    assert shown(path, window=1000)[-1] == "context 0.2%/1000: 2 tokens, counted by the heuristic"
+    with read(path, counter="heuristic") as session:
         text = json.dumps(to_json(session, window=1000), allow_nan=False)
-    assert json.loads(text)["usage"]["percent"] is None
+    assert json.loads(text)["usage"]["percent"] == pytest.approx(0.2)
 
 
 def test_the_json_of_a_context_has_stable_keys(tmp_path: Path) -> None:

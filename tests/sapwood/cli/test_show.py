@@ -30,7 +30,7 @@ def test_what_cannot_be_shown_is_one_line_on_the_standard_error(
     assert result.stderr.startswith(f"sapwood: {path} is ")
 
 
-@pytest.mark.parametrize("window", ["0", "-5", "many"])
+@pytest.mark.parametrize("window", ["0", "-5", "many", "1" + "0" * 12, "1" * 5000])
 def test_a_window_is_a_number_of_tokens(window: str) -> None:
     result = show(DATA / "v2.jsonl", "--window", window)
 
