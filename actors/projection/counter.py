@@ -18,10 +18,8 @@ from sapwood.events.messages import Message
 
 UNITS_PER_TOKEN: Final = 4
 """Pi's estimate. About right for English and code, a third of the truth for Chinese."""
-IMAGE_UNITS: Final = 4800
-"""An image counts as so many characters: 1200 tokens."""
 IMAGE_TOKENS: Final = 1200
-"""The same in tokens: what a middling image costs; a model that takes another amount says so (`Model.image_tokens`)."""
+"""What a middling image costs, as Pi has it; a model that takes another amount says so (`Model.image_tokens`)."""
 
 
 def units(text: str) -> int:
@@ -38,6 +36,8 @@ class TokenCounter:
     """What a text weighs."""
     image: int = IMAGE_TOKENS
     """What an image weighs."""
+    image_is_fixed: bool = False
+    """Whether it weighs that whatever a model says (T2)."""
     weight: int = 1
     """What weighs so much is a token; a message is rounded up."""
     quick: bool = False
@@ -48,10 +48,13 @@ class TokenCounter:
         weights = (self.image if isinstance(part, ImageContent) else self.text(part) for part in parts_of(message))
         return -(-sum(weights) // self.weight)
 
-    def size(self, message: Message) -> int:
-        """Characters that would be looked at."""
-        return sum(len(part) for part in parts_of(message) if isinstance(part, str))
 
-
-heuristic: Final = TokenCounter(name="heuristic", text=units, image=IMAGE_UNITS, weight=UNITS_PER_TOKEN, quick=True)
+heuristic: Final = TokenCounter(
+    name="heuristic",
+    text=units,
+    image=IMAGE_TOKENS * UNITS_PER_TOKEN,
+    image_is_fixed=True,
+    weight=UNITS_PER_TOKEN,
+    quick=True,
+)
 """Tokens of one message by Pi's rule (T2)."""

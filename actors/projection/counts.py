@@ -12,6 +12,7 @@ from typing import Protocol
 import attrs
 
 from sapwood.actors.projection.counter import TokenCounter, heuristic
+from sapwood.actors.projection.parts import length_of
 from sapwood.events.context import CounterName
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import Message
@@ -118,7 +119,7 @@ class Counts:
     def _counting(self) -> TokenCounter:
         if self._counter is None:
             counter = self._source.counter()
-            if self._image_tokens is not None and counter is not heuristic:  # the heuristic is Pi's, to the number
+            if self._image_tokens is not None and not counter.image_is_fixed:
                 counter = attrs.evolve(counter, image=self._image_tokens)
             self._counter = counter
         return self._counter
@@ -128,7 +129,7 @@ def size_of(lacking: Iterable[Uncounted], enough: int) -> int:
     """Characters that these have; not all of them are looked at where it is more than `enough`."""
     size = 0
     for one in lacking:
-        size += sum(map(heuristic.size, one.messages))
+        size += sum(map(length_of, one.messages))
         if size > enough:
             break
     return size

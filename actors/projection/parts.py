@@ -46,6 +46,11 @@ def parts_of(message: Message) -> Iterator[str | ImageContent]:
             assert_never(message)
 
 
+def length_of(message: Message) -> int:
+    """Characters of a message that a counter has to look at."""
+    return sum(len(part) for part in parts_of(message) if isinstance(part, str))
+
+
 def _of_content(content: str | Sequence[ContentBlock]) -> Iterator[str | ImageContent]:
     if isinstance(content, str):
         yield content
@@ -71,9 +76,8 @@ def _json(value: Any) -> str:
 
 
 def _as_javascript(value: Json) -> Json:
-    if (
-        isinstance(value, float) and value.is_integer() and abs(value) < 1e21
-    ):  # from there on JavaScript writes an exponent
+    # from 1e21 on JavaScript writes an exponent
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
         return int(value)
     if is_object(value):
         return {key: _as_javascript(item) for key, item in value.items()}

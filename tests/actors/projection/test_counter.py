@@ -67,10 +67,7 @@ def test_a_text_counter_counts_every_block_and_an_image_is_twelve_hundred() -> N
     assert WORDS(message) == 3 + 1 + 2 + 2
     assert WORDS(user((text("one"), IMAGE, IMAGE))) == 2401
     assert attrs.evolve(WORDS, image=85)(user((IMAGE,))) == 85
-
-
-def test_the_size_is_the_characters_that_would_be_read() -> None:
-    assert WORDS.size(user((text("12345"), IMAGE, text("67")))) == 7
+    assert (WORDS.image_is_fixed, heuristic.image_is_fixed) == (False, True)
 
 
 BLOCKS = st.lists(st.one_of(st.text().map(text), st.just(IMAGE)))

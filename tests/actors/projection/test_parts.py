@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sapwood.actors.projection.parts import parts_of
+from sapwood.actors.projection.parts import length_of, parts_of
 from sapwood.events.content import ImageContent, ThinkingContent
 from sapwood.events.messages import (
     BashExecutionMessage,
@@ -47,3 +47,8 @@ def test_every_block_is_a_part(message: Message, parts: list[str | ImageContent]
 def test_numbers_are_written_as_javascript_writes_them() -> None:
     assert list(parts_of(assistant(call("1", "x", a=1.0, b=[2.0, {"c": 3.5}])))) == ["x", '{"a":1,"b":[2,{"c":3.5}]}']
     assert list(parts_of(assistant(call("1", "x", a=1e21)))) == ["x", '{"a":1e+21}']
+
+
+def test_the_length_is_of_the_texts_alone() -> None:
+    assert length_of(user((text("12345"), IMAGE, text("67")))) == 7
+    assert length_of(assistant(call("1", "x", a="漢"))) == len('x{"a":"漢"}')
