@@ -79,9 +79,8 @@ class Counts:
         """Whether any amount is counted in no time."""
         return self.ready and self._counting().quick
 
-    @property
     def name(self) -> CounterName:
-        """Who counts. Loads the counter if need be."""
+        """Who counts. Loads the counter if it is not there, which takes most of a second."""
         return self._counting().name
 
     @property

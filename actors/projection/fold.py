@@ -132,7 +132,7 @@ class Fold:
             gaps=gaps,
             thinking_level=self._thinking,
             model=self._model,
-            counter=self._counts.name if items else None,
+            counter=self._counts.name() if items else None,
         )
 
     def selection(self) -> Selection:
@@ -149,7 +149,7 @@ class Fold:
         """How full the context is (T5)."""
         basis = self._basis()
         tokens = [count for selected, before in self._behind_report(basis) for count in self._tokens(selected)[before:]]
-        return measured(basis, tokens, self._counts.name if tokens else None)
+        return measured(basis, tokens, self._counts.name() if tokens else None)
 
     def counted_for(self, question: Project | Measure) -> Iterator[Uncounted]:
         """What has to be counted before that is answered, or was."""

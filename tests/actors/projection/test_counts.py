@@ -44,7 +44,7 @@ def test_nothing_is_loaded_until_something_is_counted_and_then_once() -> None:
     assert (counts.ready, counts.quick, source.loads) == (False, False, 0)
 
     assert counts.of(ONE, [user("abc")]) == (3,)
-    assert counts.name == "o200k_base"
+    assert counts.name() == "o200k_base"
     assert (counts.ready, counts.quick, source.loads) == (True, False, 1)
 
 
@@ -70,7 +70,7 @@ def test_an_image_counts_what_the_model_says_but_by_the_heuristic_what_pi_says()
 def test_the_heuristic_is_there_at_once() -> None:
     counts = Counts(ReadyCounter(heuristic))
 
-    assert (counts.ready, counts.quick, counts.name) == (True, True, "heuristic")
+    assert (counts.ready, counts.quick, counts.name()) == (True, True, "heuristic")
     assert (counts.trouble, counts.warning()) == (None, None)
 
 
