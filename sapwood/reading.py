@@ -11,10 +11,10 @@ from sapwood.actors.environment import Environment
 from sapwood.actors.outgoing import marked
 from sapwood.actors.projection.counts import Counts
 from sapwood.actors.projection.fold import Fold
-from sapwood.actors.projection.tokenizer import DEFAULT_COUNTER, counter_source
+from sapwood.actors.projection.tokenizer import counter_source
 from sapwood.actors.session_log.totals import Totals
 from sapwood.actors.session_log.view import View
-from sapwood.events.context import Context, ContextUsage, CounterName, Measured
+from sapwood.events.context import DEFAULT_COUNTER, Context, ContextUsage, CounterName, Measured
 from sapwood.events.damage import Damage
 from sapwood.events.entries import Entry, Header
 from sapwood.events.ids import EntryId

@@ -1,21 +1,19 @@
-"""The counter of a runtime: loaded by whoever needs it first, in any thread, once."""
+"""A counter that has to be loaded: by whoever needs it first, in any thread, once. All sessions of a runtime share one."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from sapwood.actors.projection.counter import TokenCounter, heuristic
 from sapwood.actors.projection.counts import CounterSource, ReadyCounter
 from sapwood.actors.projection.encoding import EncodingUnavailable, counting, load_encoding
+from sapwood.events.context import DEFAULT_COUNTER as DEFAULT_COUNTER  # noqa: PLC0414 - sapwood/runtime.py asks for it here
 from sapwood.events.context import CounterName
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
-
-DEFAULT_COUNTER: Final[CounterName] = "o200k_base"
-"""Exact for OpenAI's models, and near to others'; the heuristic is a third of the truth for Chinese (T2)."""
 
 
 class Tokenizer:

@@ -14,10 +14,9 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import Final
 
-from sapwood.actors.projection.tokenizer import DEFAULT_COUNTER
 from sapwood.cli.trouble import Trouble, Unreadable, session_at
 from sapwood.events.base import Json
-from sapwood.events.context import CounterName
+from sapwood.events.context import DEFAULT_COUNTER, CounterName
 from sapwood.reading import ReadSession
 from sapwood.words.wording import Line, Style, plain
 

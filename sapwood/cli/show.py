@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import get_args
 
 import click
 
+from sapwood.events.context import DEFAULT_COUNTER, CounterName
 from sapwood.events.messages import TOO_MUCH
 
 
@@ -17,15 +18,13 @@ from sapwood.events.messages import TOO_MUCH
 )
 @click.option(
     "--counter",
-    type=click.Choice(["o200k_base", "heuristic"]),
-    default="o200k_base",
+    type=click.Choice(get_args(CounterName)),
+    default=DEFAULT_COUNTER,
     show_default=True,
-    help="What counts tokens: exactly as OpenAI's models do, or by Pi's rule of thumb.",
+    help="What counts tokens: as OpenAI's models do (cl100k_base where tiktoken has it already), or Pi's rule of thumb.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document instead of lines.")
-def command(
-    file: str, *, full: bool, window: int | None, counter: Literal["o200k_base", "heuristic"], as_json: bool
-) -> None:
+def command(file: str, *, full: bool, window: int | None, counter: CounterName, as_json: bool) -> None:
     """Show what the model would see next of the session in FILE, which is only read.
 
     A line is a message: its role, its tokens, the entry that it comes from, and how it begins. A message that

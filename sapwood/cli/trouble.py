@@ -13,8 +13,7 @@ from typing import IO, Any, ClassVar, Final, Literal
 
 import click
 
-from sapwood.actors.projection.tokenizer import DEFAULT_COUNTER
-from sapwood.events.context import CounterName
+from sapwood.events.context import DEFAULT_COUNTER, CounterName
 from sapwood.events.errors import CannotOpen, NotASession, StoreError
 from sapwood.reading import ReadSession, read
 from sapwood.words.paths import NOT_THERE, missing

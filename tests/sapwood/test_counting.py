@@ -12,9 +12,9 @@ import trio
 import sapwood
 from sapwood import Refused, Runtime, Scripted, ScriptedAnswer
 from sapwood.actors.environment import Environment
-from sapwood.actors.projection.tokenizer import DEFAULT_COUNTER, Tokenizer
+from sapwood.actors.projection.tokenizer import Tokenizer
 from sapwood.events.content import ImageContent
-from sapwood.events.context import CounterName
+from sapwood.events.context import DEFAULT_COUNTER, CounterName
 from sapwood.events.runtime import Diagnostic
 from tests.build import MODEL
 from tests.counting import damaged_ranks, without_ranks

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, cast
 from sapwood.actors.projection.counter import heuristic
 from sapwood.actors.projection.counts import ReadyCounter
 from sapwood.actors.projection.encoding import EncodingUnavailable
-from sapwood.actors.projection.tokenizer import DEFAULT_COUNTER, Tokenizer, counter_source
+from sapwood.actors.projection.tokenizer import Tokenizer, counter_source
+from sapwood.events.context import DEFAULT_COUNTER
 from tests.build import user
 
 if TYPE_CHECKING:

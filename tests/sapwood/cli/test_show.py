@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from click.testing import CliRunner, Result
 
 from sapwood.cli.main import sapwood
+from sapwood.events.context import DEFAULT_COUNTER, CounterName
 from tests.sapwood.cli.sessions import DATA, LATER, READ_ONLY, REAL
 
 
@@ -83,3 +85,18 @@ def test_of_a_later_version_it_says_that_it_can_be_read_only(tmp_path: Path) -> 
 
     assert show(path).output.splitlines()[-1] == READ_ONLY
     assert "read only" not in show(DATA / "v2.jsonl").output
+
+
+@pytest.mark.parametrize("counter", get_args(CounterName))
+def test_each_counter_may_be_asked_for(counter: str) -> None:
+    """One that a library knew used not to be offered here."""
+    value = json.loads(show(DATA / "pi-all-kinds.jsonl", "--json", "--counter", counter).output)
+
+    # cl100k_base is there only where tiktoken has fetched it for somebody
+    assert value["totals"]["counter"] in {counter, "heuristic"}
+
+
+def test_the_default_is_what_a_host_has_by_default() -> None:
+    value = json.loads(show(DATA / "pi-all-kinds.jsonl", "--json").output)
+
+    assert value["totals"]["counter"] == DEFAULT_COUNTER
