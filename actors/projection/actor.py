@@ -8,15 +8,13 @@ from typing import Final, assert_never
 
 from sapwood.actors.environment import RunSync
 from sapwood.actors.kernel import Actor, Reply, Start
-from sapwood.actors.projection.counts import Counts, Uncounted, size_of, some_of
+from sapwood.actors.projection.counts import Counts, Uncounted, some_of
 from sapwood.actors.projection.fold import Fold, Note
 from sapwood.events.context import Context, Measured
 from sapwood.events.ids import EntryId
 from sapwood.events.requests import Measure, PrepareCounting, Project, Select
 from sapwood.events.runtime import Diagnostic, EntryAppended, Event
 
-AT_ONCE: Final = 32_768
-"""Characters that are counted in place: three milliseconds or so. More would hold up everybody else."""
 AT_A_TIME: Final = 1_048_576
 """Characters that are counted in one go elsewhere, where nobody can cancel it: a tenth of a second."""
 
@@ -39,7 +37,7 @@ class Projection(Actor[Select | Project | Measure | PrepareCounting | EntryAppen
             case Select():
                 return Reply(self._fold.selection())
             case Project() | Measure():
-                if not self._is_much(self._lacking(message)):
+                if not self._counts.belong_elsewhere(self._lacking(message)):
                     return Reply(self._answer(message))
                 return Start(partial(self._count, message), "count")
             case PrepareCounting():
@@ -60,12 +58,6 @@ class Projection(Actor[Select | Project | Measure | PrepareCounting | EntryAppen
     def _lacking(self, question: Project | Measure) -> list[Uncounted]:
         return self._counts.lacking(self._fold.counted_for(question))
 
-    def _is_much(self, lacking: list[Uncounted]) -> bool:
-        """Whether it is to be counted elsewhere."""
-        if not lacking or self._counts.quick:
-            return False
-        return not self._counts.ready or size_of(lacking, AT_ONCE) > AT_ONCE
-
     def _answer(self, question: Project | Measure) -> Context | Measured:
         match question:
             case Project():
@@ -78,7 +70,7 @@ class Projection(Actor[Select | Project | Measure | PrepareCounting | EntryAppen
     def _ahead(self, entry_id: EntryId) -> Start | None:
         """What is large is counted before anybody asks for it, where that holds up nobody."""
         one = self._fold.uncounted(entry_id)
-        if one is None or self._counts.quick or size_of([one], AT_ONCE) <= AT_ONCE:
+        if one is None or not self._counts.is_much([one]):
             return None
         counting = partial(self._counts.count, [one])
         return Start(lambda: self._elsewhere(counting), "count_ahead")
@@ -92,7 +84,7 @@ class Projection(Actor[Select | Project | Measure | PrepareCounting | EntryAppen
 
     async def _count(self, question: Project | Measure) -> Context | Measured:
         """Count until little is left; then what is asked is answered as things stand by then."""
-        while self._is_much(lacking := self._lacking(question)):
+        while self._counts.belong_elsewhere(lacking := self._lacking(question)):
             await self._run_sync(partial(self._counts.count, some_of(lacking, AT_A_TIME)))
             self._pull()
         return self._answer(question)

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 import attrs
 
@@ -16,6 +16,9 @@ from sapwood.actors.projection.parts import length_of
 from sapwood.events.context import CounterName
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import Message
+
+AT_ONCE: Final = 32_768
+"""Characters that are counted in place: three milliseconds or so. More would hold up everybody else."""
 
 Key = tuple[EntryId, EntryId | None]
 """An entry, and the edit that changed what it says, if one did."""
@@ -102,6 +105,14 @@ class Counts:
     def lacking(self, asked: Iterable[Uncounted]) -> list[Uncounted]:
         """Those of them that are still to be counted."""
         return [one for one in asked if one.key not in self._known]
+
+    def is_much(self, lacking: Iterable[Uncounted]) -> bool:
+        """Whether to count these holds up everybody else, however soon it begins."""
+        return not self.quick and size_of(lacking, AT_ONCE) > AT_ONCE
+
+    def belong_elsewhere(self, lacking: Sequence[Uncounted]) -> bool:
+        """Whether these cannot be counted in place: they are much, or the counter is still to be loaded."""
+        return bool(lacking) and (not self.ready or self.is_much(lacking))
 
     def count(self, lacking: Iterable[Uncounted]) -> None:
         """Count these. May be done in a thread: what is remembered is whole or not there."""

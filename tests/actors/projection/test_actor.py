@@ -10,8 +10,8 @@ import attrs
 import trio
 
 from sapwood.actors.kernel import Reply, Start
-from sapwood.actors.projection.actor import AT_A_TIME, AT_ONCE, Projection
-from sapwood.actors.projection.counts import CounterSource, Counts
+from sapwood.actors.projection.actor import AT_A_TIME, Projection
+from sapwood.actors.projection.counts import AT_ONCE, CounterSource, Counts
 from sapwood.actors.projection.encoding import EncodingUnavailable
 from sapwood.actors.projection.fold import Fold
 from sapwood.actors.projection.tokenizer import Tokenizer
@@ -236,3 +236,13 @@ async def test_what_is_large_is_counted_as_it_comes_and_what_is_small_when_it_is
     assert counted == []
     await ahead.operation()
     assert [len(text) for text in counted] == [AT_ONCE + 1]
+
+
+def test_the_heuristic_counts_any_amount_in_place_and_nothing_ahead() -> None:
+    projection = made(held(AT_A_TIME, AT_A_TIME))
+
+    assert projection.handle(EntryAppended(entry_id=EntryId("u1"), kind="message")) is None
+    assert projection.handle(Measure()) == Reply(
+        Measured(tokens=AT_A_TIME // 2, source="estimated", counted=AT_A_TIME // 2, counter="heuristic")
+    )
+    assert isinstance(projection.handle(Project()), Reply)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import attrs
+import pytest
 
 from sapwood.actors.projection.counter import TokenCounter, heuristic
-from sapwood.actors.projection.counts import Counts, ReadyCounter, Uncounted, size_of, some_of
+from sapwood.actors.projection.counts import AT_ONCE, Counts, ReadyCounter, Uncounted, size_of, some_of
 from sapwood.events.content import ImageContent
 from sapwood.events.ids import EntryId
 from tests.build import text, user
@@ -95,6 +96,24 @@ def test_what_is_lacking_has_a_size_as_far_as_anybody_cares() -> None:
     assert size_of(lacking, 100) == 9
     assert size_of(lacking, 7) == 9
     assert size_of(lacking, 6) == 7
+
+
+@pytest.mark.parametrize(("size", "much"), [(0, False), (AT_ONCE, False), (AT_ONCE + 1, True)])
+def test_what_holds_up_nobody_is_counted_in_place_by_a_counter_that_is_there(size: int, *, much: bool) -> None:
+    source, lacking = Source(), [Uncounted(ONE, [user("x" * size)])]
+    counts = Counts(source)
+
+    assert (counts.is_much(lacking), counts.belong_elsewhere(lacking), source.loads) == (much, True, 0)
+    assert counts.belong_elsewhere([]) is False
+    counts.prepare()
+    assert (counts.is_much(lacking), counts.belong_elsewhere(lacking)) == (much, much)
+    assert source.looked_at == []
+
+
+def test_nothing_is_much_for_the_heuristic() -> None:
+    lacking = [Uncounted(ONE, [user("x" * (AT_ONCE + 1))])]
+
+    assert (Counts().is_much(lacking), Counts().belong_elsewhere(lacking)) == (False, False)
 
 
 def test_some_are_as_many_as_fit_and_one_at_least() -> None:
