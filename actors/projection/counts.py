@@ -1,6 +1,7 @@
 """What the entries of one session count, each once: an entry never changes, and neither does its count (T1). No I/O.
 
-1. Nothing is counted, and no counter made ready, until a count is asked for.
+1. Nothing here counts, and no counter is made ready, of itself: whoever asks first pays, for an entry and for the counter. The projection
+   asks ahead of need, elsewhere: for the counter when a session is wired, for a large text when it comes.
 2. The counter is one for the session's life: the one that was wanted, or the heuristic where that is not to be had; then `warning` says so.
 """
 

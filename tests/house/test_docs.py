@@ -4,7 +4,8 @@
 2. The README's blocks, one behind the other, are a program that mypy takes under --strict: a host's type checker is a reader too.
 3. Each ```yaml block is a scenario: it is replayed, and ends with the exit code that the line behind it tells (`Exit code 0…`).
 4. The page about scenarios names every key of their language, in backticks.
-5. Each `$ uv run …` of a ```console block exits 0, and the lines shown behind it come in its output, in order; `...` stands for any.
+5. The table of actors in docs/architecture.md names all that each is sent and hears.
+6. Each `$ uv run …` of a ```console block exits 0, and the lines shown behind it come in its output, in order; `...` stands for any.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from types import CodeType, FunctionType
-from typing import Any, cast, get_args
+from typing import Any, cast, get_args, get_type_hints
 
 import attrs
 import msgspec
@@ -27,11 +28,19 @@ import pytest
 import trio
 from click.testing import CliRunner
 
+from sapwood.actors.agent.actor import Agent
+from sapwood.actors.exclusion.actor import Exclusion
+from sapwood.actors.inbox.actor import Inbox
+from sapwood.actors.kernel import Actor
+from sapwood.actors.model.actor import ModelActor
+from sapwood.actors.projection.actor import Projection
+from sapwood.actors.session_log.actor import SessionLog
 from sapwood.cli.main import sapwood
 from sapwood.events.commands import SessionState
 from sapwood.events.context import Unsent
 from sapwood.events.messages import Usage
 from sapwood.events.models import Limits, Model, Price
+from sapwood.events.runtime import Event
 from sapwood.scenario import language
 from sapwood.scenario.patterns import Item
 from tests.house.layout import ROOT
@@ -166,6 +175,30 @@ def test_the_page_about_scenarios_names_every_key() -> None:
 
     assert language_keys() >= {"title", "pass", "turn_prefix", "wait", "contextWindow", "entryId", "refused", "jsonl"}
     assert {key for key in language_keys() if f"`{key}`" not in page} == set()
+
+
+ACTORS: Mapping[str, type[Actor[Any]]] = {
+    "session_log": SessionLog,
+    "inbox": Inbox,
+    "projection": Projection,
+    "exclusion": Exclusion,
+    "model": ModelActor,
+    "agent": Agent,
+}
+
+
+@pytest.mark.parametrize("actor", ACTORS)
+def test_the_table_of_actors_names_all_that_each_is_sent(actor: str) -> None:
+    """One message used to be in no row."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    [row] = [line for line in page.splitlines() if line.startswith(f"| {actor} |")]
+    _, _, _, asked, hears, _, _ = row.split("|")
+    taken = get_type_hints(ACTORS[actor].handle)["message"]
+    kinds: set[type[msgspec.Struct]] = set(get_args(taken)) or {taken}
+    news = kinds & set(get_args(Event))
+
+    assert set(re.findall(r"`(\w+)`", asked)) == {kind.__name__ for kind in kinds - news}
+    assert set(re.findall(r"`(\w+)`", hears)) == {kind.__struct_config__.tag for kind in news}
 
 
 def missing(shown: list[str], output: str) -> str | None:
