@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 import threading
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 import trio
+from tiktoken.registry import ENCODINGS
 
 import sapwood
 from sapwood import Refused, Runtime, Scripted, ScriptedAnswer
@@ -21,6 +24,7 @@ from tests.counting import damaged_ranks, without_ranks
 from tests.talking import drain
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from tiktoken import Encoding
@@ -109,3 +113,48 @@ def test_a_counter_that_there_is_not_is_refused_before_anything_is_opened(tmp_pa
             Runtime(counter=unknown)
         with pytest.raises(Refused, match=r"a counter is one of"):
             sapwood.read(tmp_path / "none.jsonl", counter=unknown)
+
+
+class Watched(dict[str, str]):
+    """Environment variables that tell who is asked for."""
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        super().__init__(variables)
+        self.asked: set[str] = set()
+
+    def __getitem__(self, name: str) -> str:
+        self.asked.add(name)
+        return super().__getitem__(name)
+
+    def __contains__(self, name: object) -> bool:
+        self.asked.add(str(name))
+        return super().__contains__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.asked.add(name)
+        return super().get(name, default)
+
+
+LOADING = {"TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR", "TMPDIR", "TEMP", "TMP"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("counter", "variables"), [("heuristic", set[str]()), ("o200k_base", LOADING)])
+async def test_only_to_load_an_encoding_is_an_environment_variable_read(
+    counter: CounterName, variables: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """E3: and those alone that docs/rules.md names."""
+    monkeypatch.delitem(ENCODINGS, counter, raising=False)
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    before = dict(os.environ)
+    watched = Watched(before)
+    monkeypatch.setattr(os, "environ", watched)
+
+    async with runtime(counter, environment=Environment()).open_session(tmp_path / "s.jsonl", model=MODEL) as session:
+        await session.prompt("hi")
+        assert session.context().counter == counter
+    asked = set(watched.asked)
+
+    assert asked <= variables
+    assert bool(asked) is bool(variables)
+    assert dict(watched) == before
