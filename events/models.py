@@ -23,6 +23,11 @@ Dollars = Annotated[int, msgspec.Meta(ge=0, le=DEAREST)] | Annotated[float, msgs
 DEFAULT_WINDOW: Final = 128_000
 """Tokens that a model of unknown window is taken to have (C1); what a summary may be made from goes by it as well (N3)."""
 
+LEAST_TEXT_BYTES: Final = 64
+"""What a text may be cut to: the line that says how much is gone takes 61 bytes while the text has less than a terabyte."""
+LEAST_CALL_ID: Final = 16
+"""Characters that an id may be cut to: twelve that stand for all of it, by which no two calls meet, a dash, and three of how it began."""
+
 
 class Declared(Wire, frozen=True, kw_only=True):
     """What a host says of its models. `Refused` at once for what no field can hold."""
@@ -51,9 +56,9 @@ class Limits(Declared, frozen=True, kw_only=True):
     """Images of one request. The oldest go first, and in steps, so that not every new image changes what was sent before."""
     image_bytes: Count | None = None
     """Of one image, in base64, as it travels."""
-    text_bytes: Annotated[int, msgspec.Meta(ge=64)] | None = None
-    """UTF-8, of one text of a user, an answer or a result. A cut text says what is gone, which takes up to 64."""
-    call_id_length: Annotated[int, msgspec.Meta(ge=16)] | None = None
+    text_bytes: Annotated[int, msgspec.Meta(ge=LEAST_TEXT_BYTES)] | None = None
+    """UTF-8, of one text of a user, an answer or a result. A cut text says what is gone."""
+    call_id_length: Annotated[int, msgspec.Meta(ge=LEAST_CALL_ID)] | None = None
     """Characters of a tool call's id, which may then hold letters, digits, `_` and `-` alone."""
 
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from sapwood.events.models import LEAST_TEXT_BYTES
+
 MOST_BYTES: Final = 1 << 20
 """1 MiB: a whole source file or log of 250,000 tokens fits, more than most windows hold; and a line of the file stays quick to read."""
-LEAST_BYTES: Final = 64
-"""What each of several texts is left at least. A marker takes 61 bytes while the text has less than a terabyte."""
 WIDEST: Final = 128
 """Code points of a cluster that is never cut: a family of four takes 7, a flag of Scotland 7, the wildest stack of accents about 60."""
 
@@ -63,9 +63,9 @@ def cap_all(texts: Sequence[str], limit: int, whole: Sequence[int | None] | None
     sizes = [_size(text) if size is None else size for text, size in zip(texts, before, strict=True)]
     if sum(sizes) <= limit:
         return texts
-    left, reserved = max(0, limit), sum(min(size, LEAST_BYTES) for size in sizes)
+    left, reserved = max(0, limit), sum(min(size, LEAST_TEXT_BYTES) for size in sizes)
     if reserved > limit and len(texts) > 1:
-        most = max(1, limit // LEAST_BYTES)
+        most = max(1, limit // LEAST_TEXT_BYTES)
         rest = "\n".join(texts[most - 1 :])
         of_rest = sum(sizes[most - 1 :]) + len(texts) - most
         return [
@@ -74,7 +74,7 @@ def cap_all(texts: Sequence[str], limit: int, whole: Sequence[int | None] | None
         ]
     capped: list[str] = []
     for text, size in zip(texts, sizes, strict=True):
-        reserved -= min(size, LEAST_BYTES)
+        reserved -= min(size, LEAST_TEXT_BYTES)
         capped.append(_cap(text, size, left - reserved))
         left -= _size(capped[-1])
     return capped

@@ -10,7 +10,7 @@ from hypothesis import given
 
 from sapwood.events.errors import Refused
 from sapwood.events.messages import TOO_MUCH
-from sapwood.events.models import DEAREST, DEFAULT_WINDOW, Limits, Model, Price
+from sapwood.events.models import DEAREST, DEFAULT_WINDOW, LEAST_CALL_ID, LEAST_TEXT_BYTES, Limits, Model, Price
 from tests.events.wire import as_json, assert_round_trip, shape
 from tests.strategies import of
 
@@ -83,11 +83,18 @@ def test_a_price_is_a_number_of_dollars(amount: object) -> None:
     with pytest.raises(Refused, match=r"Price\(input="):
         PRICE(input=amount, output=1)
 
-    for small in ({"text_bytes": 63}, {"call_id_length": 15}, {"images": -1}):
-        with pytest.raises(Refused, match=r"Limits\("):
-            Limits(**small)
     assert Model(provider="x", id="y", price=Price(input=1, output=2.5)).price == Price(input=1, output=2.5)
     assert Price(input=DEAREST, output=0).input == DEAREST
+
+
+@pytest.mark.parametrize(
+    ("limit", "least"),
+    [("images", 0), ("image_bytes", 0), ("text_bytes", LEAST_TEXT_BYTES), ("call_id_length", LEAST_CALL_ID)],
+)
+def test_a_limit_leaves_room_for_what_stands_in_the_place_of_what_is_cut(limit: str, least: int) -> None:
+    assert getattr(Limits(**{limit: least}), limit) == least
+    with pytest.raises(Refused, match=rf"Limits\({limit}={least - 1}\): expected int >= {least}"):
+        Limits(**{limit: least - 1})
 
 
 def test_what_is_read_is_told_by_its_place() -> None:

@@ -12,7 +12,8 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.actors.session_log.capping import LEAST_BYTES, MOST_BYTES, WIDEST, cap, cap_all, too_long
+from sapwood.actors.session_log.capping import _MARKER, MOST_BYTES, WIDEST, cap, cap_all, too_long
+from sapwood.events.models import LEAST_TEXT_BYTES
 
 FAMILY: Final = "\U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466"
 SCOTLAND: Final = "\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f"
@@ -180,13 +181,13 @@ def test_texts_that_fit_together_are_the_same_objects() -> None:
 
 def test_of_too_many_texts_the_last_that_has_room_stands_for_the_rest() -> None:
     texts = [str(n) * 100 for n in range(5)]
-    capped = cap_all(texts, 3 * LEAST_BYTES)
+    capped = cap_all(texts, 3 * LEAST_TEXT_BYTES)
 
-    assert sum(map(size, capped)) == 3 * LEAST_BYTES
+    assert sum(map(size, capped)) == 3 * LEAST_TEXT_BYTES
     assert [parts(one)[2] for one in capped[:3]] == [100, 100, 302]
     assert capped[2].endswith("4" * 14)
     assert capped[3:] == ["", ""]
-    assert [size(one) for one in cap_all(texts, 2 * LEAST_BYTES - 1)] == [127, 0, 0, 0, 0]
+    assert [size(one) for one in cap_all(texts, 2 * LEAST_TEXT_BYTES - 1)] == [127, 0, 0, 0, 0]
     assert cap_all(texts, 10) == ["[... 504 o", "", "", "", ""]
 
 
@@ -211,3 +212,10 @@ def test_who_caps_nothing_loads_no_rules_of_characters() -> None:
     probe = "import sapwood.actors.session_log.capping as c, sys; c.cap('a', 1); print('regex' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+def test_what_a_text_is_left_at_least_holds_the_marker_of_any_text() -> None:
+    most = 10**12 - 1
+
+    assert len(f"\n{_MARKER.format(left_out=most, size=most)}\n") <= LEAST_TEXT_BYTES
+    assert cap("x" * 10_000, LEAST_TEXT_BYTES).count("bytes left out ...]") == 1
