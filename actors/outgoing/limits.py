@@ -24,7 +24,7 @@ from sapwood.actors.session_log.capping import cap, too_long
 from sapwood.events.content import ContentBlock, ImageContent, TextContent, ToolCall, without_surrogates
 from sapwood.events.ids import ToolCallId
 from sapwood.events.messages import AssistantMessage, SystemMessage, ToolResultMessage
-from sapwood.events.models import Limits
+from sapwood.events.models import LEAST_CALL_ID, Limits
 
 Limit = Literal["image_bytes", "images", "text_bytes", "call_id_length"]
 """Named as in `Limits`, in the order in which they are kept: an image that is too large is none of those that are too many."""
@@ -33,8 +33,8 @@ TOO_LARGE: Final = "[An image stood here. It is not sent: it is larger than this
 EVICTED: Final = "[An image stood here. It is not sent: this model takes only so many in one request.]"
 
 _ILLEGAL: Final = re.compile(r"[^A-Za-z0-9_-]")
-_DIGITS: Final = 12
-"""Hexadecimal digits that stand for a whole id: beside them there is still room for how it began."""
+_DIGITS: Final = LEAST_CALL_ID - 4
+"""Hexadecimal digits that stand for a whole id: beside them there is room for a dash, and for how it began, in the shortest one as well."""
 
 
 @attrs.frozen
@@ -48,11 +48,20 @@ class Limited:
 Messages = Sequence[OutgoingMessage]
 
 
+Keep = Callable[[Messages, int], tuple[Messages, int]]
+"""Messages with a limit kept, and how often that changed something."""
+
+
 def keep_within(messages: Messages, limits: Limits) -> tuple[Messages, tuple[Limited, ...]]:
     """Paired messages as this model takes them, and which limits that took. What is within all limits comes back as it is."""
+    declared: tuple[tuple[Limit, int | None, Keep], ...] = (
+        ("image_bytes", limits.image_bytes, _within_image_bytes),
+        ("images", limits.images, _within_images),
+        ("text_bytes", limits.text_bytes, _within_text_bytes),
+        ("call_id_length", limits.call_id_length, _with_legal_ids),
+    )
     told: list[Limited] = []
-    for limit, keep in KEEP.items():
-        most: int | None = getattr(limits, limit)
+    for limit, most, keep in declared:
         if most is not None:
             messages, times = keep(messages, most)
             told += [Limited(limit, times)] if times else []
@@ -60,11 +69,10 @@ def keep_within(messages: Messages, limits: Limits) -> tuple[Messages, tuple[Lim
 
 
 def _within_image_bytes(messages: Messages, most: int) -> tuple[Messages, int]:
-    return _blocks_changed(
-        messages,
-        lambda block: isinstance(block, ImageContent) and len(block.data) > most,
-        lambda _: TextContent(text=TOO_LARGE),
-    )
+    def change(block: ContentBlock) -> ContentBlock | None:
+        return TextContent(text=TOO_LARGE) if isinstance(block, ImageContent) and len(block.data) > most else None
+
+    return _changed(messages, change)
 
 
 def _within_images(messages: Messages, most: int) -> tuple[Messages, int]:
@@ -73,52 +81,52 @@ def _within_images(messages: Messages, most: int) -> tuple[Messages, int]:
     if held <= most:
         return messages, 0
     step = max(1, most // 2)
-    left = -(-(held - most) // step) * step
+    going = -(-(held - most) // step) * step
 
-    def is_old(block: ContentBlock) -> bool:
-        nonlocal left
-        left -= isinstance(block, ImageContent)
-        return isinstance(block, ImageContent) and left >= 0
+    def change(block: ContentBlock) -> ContentBlock | None:
+        return TextContent(text=EVICTED) if isinstance(block, ImageContent) else None
 
-    return _blocks_changed(messages, is_old, lambda _: TextContent(text=EVICTED))
+    return _changed(messages, change, at_most=going)
 
 
 def _within_text_bytes(messages: Messages, most: int) -> tuple[Messages, int]:
-    def cut(block: ContentBlock) -> ContentBlock:
-        # without its signature, which was for the whole of it
-        return TextContent(text=cap(without_surrogates(block.text), most)) if isinstance(block, TextContent) else block
+    def cut(text: str) -> str | None:
+        return None if too_long(text, most) is None else cap(without_surrogates(text), most)
 
-    return _blocks_changed(
-        messages, lambda block: isinstance(block, TextContent) and too_long(block.text, most) is not None, cut
-    )
+    def change(block: ContentBlock) -> ContentBlock | None:
+        said = cut(block.text) if isinstance(block, TextContent) else None
+        return None if said is None else TextContent(text=said)  # without its signature, which was for the whole of it
+
+    return _changed(messages, change, cut)
 
 
-def _blocks_changed(
-    messages: Messages, concerned: Callable[[ContentBlock], bool], change: Callable[[ContentBlock], ContentBlock]
+def _changed(
+    messages: Messages,
+    change: Callable[[ContentBlock], ContentBlock | None],
+    change_text: Callable[[str], str | None] = lambda _: None,
+    *,
+    at_most: int | None = None,
 ) -> tuple[Messages, int]:
-    """Each block that is concerned, changed, and how many there were. A content that is a text is one block."""
-    times = 0
+    """The messages with each block for which there is another one changed, the oldest `at_most` of them, and how many those are.
 
-    def one(block: ContentBlock) -> ContentBlock:
-        nonlocal times
-        if not concerned(block):
-            return block
-        times += 1
-        return change(block)
-
-    def whole(message: OutgoingMessage) -> OutgoingMessage:
-        before = times
+    `change_text` is for a content that is a text and no blocks. What has no other one is as it was.
+    """
+    times, sent = 0, list[OutgoingMessage]()
+    for message in messages:
+        before, blocks = times, list[ContentBlock]()
         if isinstance(message, SystemMessage):
-            return message
-        if isinstance(message.content, str):
-            said = one(TextContent(text=message.content))
-            content = said.text if isinstance(said, TextContent) else message.content
-            return message if times == before else msgspec.structs.replace(message, content=content)
-        blocks = tuple(map(one, message.content))
-        return message if times == before else msgspec.structs.replace(message, content=blocks)
-
-    changed = [whole(message) for message in messages]
-    return (changed if times else messages), times
+            sent.append(message)
+        elif isinstance(message.content, str):
+            said = change_text(message.content)
+            times += said is not None
+            sent.append(message if said is None else msgspec.structs.replace(message, content=said))
+        else:
+            for block in message.content:
+                other = None if times == at_most else change(block)
+                times += other is not None
+                blocks.append(block if other is None else other)
+            sent.append(message if times == before else msgspec.structs.replace(message, content=tuple(blocks)))
+    return (sent if times else messages), times
 
 
 def _with_legal_ids(messages: Messages, longest: int) -> tuple[Messages, int]:
@@ -157,11 +165,3 @@ def _names(call: str, longest: int) -> Iterator[str]:
     for again in count():
         digest = sha256(f"{again} {call}".encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
         yield f"{stem[: longest - _DIGITS - 1]}-{digest}"
-
-
-KEEP: Final[dict[Limit, Callable[[Messages, int], tuple[Messages, int]]]] = {
-    "image_bytes": _within_image_bytes,
-    "images": _within_images,
-    "text_bytes": _within_text_bytes,
-    "call_id_length": _with_legal_ids,
-}

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.actors.outgoing import Limited, prepare
-from sapwood.actors.outgoing.limits import EVICTED, KEEP, TOO_LARGE, keep_within
+from sapwood.actors.outgoing.limits import EVICTED, TOO_LARGE, keep_within
 from sapwood.actors.outgoing.rendering import OutgoingMessage
 from sapwood.events.content import ImageContent, TextContent, ThinkingContent, ToolCall, UserBlock
 from sapwood.events.ids import ToolCallId
 from sapwood.events.messages import AssistantMessage, Message, SystemMessage, ToolResultMessage
-from sapwood.events.models import Limits
+from sapwood.events.models import LEAST_CALL_ID, LEAST_TEXT_BYTES, Limits
 from tests.actors.outgoing.test_pairing import assert_paired
 from tests.build import MS, assistant, call, result, system, text, user
 
@@ -35,8 +35,18 @@ def sent(messages: Sequence[Message], limits: Limits) -> tuple[tuple[OutgoingMes
     return outgoing.messages, outgoing.limited
 
 
-def test_each_limit_that_can_be_declared_is_kept() -> None:
-    assert set(KEEP) == {field.name for field in msgspec.structs.fields(Limits)}
+LEAST = {"images": 0, "image_bytes": 0, "text_bytes": LEAST_TEXT_BYTES, "call_id_length": LEAST_CALL_ID}
+
+
+@pytest.mark.parametrize("limit", [field.name for field in msgspec.structs.fields(Limits)])
+def test_each_limit_that_can_be_declared_is_kept(limit: str) -> None:
+    name = "a" * (LEAST_CALL_ID + 1)
+    messages: list[Message] = [user((text("x" * (LEAST_TEXT_BYTES + 1)), image())), assistant(call(name)), result(name)]
+
+    outgoing, limited = sent(messages, Limits(**{limit: LEAST[limit]}))
+
+    assert [(one.limit, one.times) for one in limited] == [(limit, 1)]
+    assert outgoing != sent(messages, Limits())[0]
 
 
 def test_what_is_within_all_limits_goes_as_it_is() -> None:
@@ -170,6 +180,16 @@ def test_an_id_that_the_model_does_not_take_is_another_one_for_call_and_result()
     assert names[0].startswith("fc_1_x")
     assert limited == (Limited("call_id_length", len(odd)),)
     assert [message.tool_call_id for message in messages if isinstance(message, ToolResultMessage)] == [*odd, *fine]
+
+
+def test_the_shortest_id_still_tells_how_the_call_was_called_and_is_no_other_ones() -> None:
+    calls = [f"read_{n}|{'x' * 40}" for n in range(200)]
+    messages = [one for call_id in calls for one in (assistant(call(call_id)), result(call_id))]
+
+    names = ids_of(sent(messages, Limits(call_id_length=LEAST_CALL_ID))[0])[::2]
+
+    assert len(set(names)) == len(calls)
+    assert {(name[:4], len(name)) for name in names} == {("rea-", LEAST_CALL_ID)}
 
 
 def test_an_id_that_is_given_already_is_given_to_no_other_call() -> None:
