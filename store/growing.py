@@ -144,9 +144,8 @@ class GrowingFile:
     def take_back(self) -> None:
         """Undo the last append, as long as nobody was told of it; what the disk does not let us cut now is cut before the next append."""
         last, self._last = self._last, None
-        if last is None or (
-            self._lock is not None and not self._lock.is_ours
-        ):  # a forked child takes back nothing of its parent's
+        # a forked child takes back nothing of its parent's
+        if last is None or (self._lock is not None and self._lock.taken_elsewhere):
             return
         end = last.start + len(last.data)
         if self._known.size > end:  # what somebody wrote behind it is known: it stays, as if it were theirs
@@ -195,7 +194,7 @@ class GrowingFile:
 
     def close(self) -> None:
         """Let the file go, and its lock. What an append has left is cut off, if the disk lets us now."""
-        if self._lock is None or self._lock.is_ours:
+        if self._lock is None or not self._lock.taken_elsewhere:
             with suppress(OSError):
                 self._cut()
         self.unlock()

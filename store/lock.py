@@ -14,6 +14,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from typing import Final
 
+import attrs
 import msgspec
 
 from sapwood.events.base import Wire
@@ -23,8 +24,6 @@ from sapwood.store.disk import Disk, write_all
 SUFFIX: Final = ".lock"
 LONGEST: Final = 4096
 """Bytes of a record that are looked at: ours has about a hundred."""
-
-
 _BEGINNING: Final = b'{"pid":'
 """How a record begins. What begins otherwise, or is longer, is somebody else's: it stays, and the lock holds without a record."""
 
@@ -44,27 +43,27 @@ class WriterLock:
         self._disk = disk
         self._me = me
         self._descriptor: int | None = None
-        self._pid: int | None = None
-        self._owner_is: Writer | None = None
+        self._holder: Writer | None = None
+        """Who took it, as others are told: this process, or the one that it was forked from. Stays when it is given back."""
         self._record: tuple[str, bytes] | None = None
 
     @property
-    def is_ours(self) -> bool:
-        """Whether this process took it: a forked child shares the descriptor, and has nothing to give back."""
-        return self._pid is None or self._pid == os.getpid()
+    def taken_elsewhere(self) -> bool:
+        """Whether the process that took it is another one than this: a forked child shares the descriptor, and has nothing to give back."""
+        return self._holder is not None and self._holder.pid != os.getpid()
 
     def keep_children_out(self, path: str) -> None:
         """A forked child has all that its parent had, and is a second writer: `SessionInUse`."""
-        if not self.is_ours:
-            raise SessionInUse(path, self._owner_is)
+        if self.taken_elsewhere:
+            raise SessionInUse(path, self._holder)
 
     def take(self, descriptor: int, path: str) -> None:
         """Take the lock of an open file. `SessionInUse` if somebody has it."""
         if not self._disk.lock(descriptor):
             raise SessionInUse(path, self._owner(descriptor, path))
-        self._descriptor, self._pid, self._owner_is = descriptor, os.getpid(), self._me()
+        self._descriptor, self._holder = descriptor, attrs.evolve(self._me(), pid=os.getpid())
         with suppress(OSError):  # where no record can be, the lock holds all the same
-            self._sign(path)
+            self._sign(path, self._holder)
 
     @contextmanager
     def keeping_out(self, path: str) -> Generator[None]:
@@ -89,12 +88,13 @@ class WriterLock:
         """Go on with another open file, whose lock we have."""
         self.give_back()
         self._descriptor = descriptor
-        with suppress(OSError):
-            self._sign(path)
+        if self._holder is not None:
+            with suppress(OSError):
+                self._sign(path, self._holder)
 
     def give_back(self) -> None:
         """Let others write. Nothing if it was never taken, or by the process that this one was forked from."""
-        if not self.is_ours:
+        if self.taken_elsewhere:
             return
         if self._record is not None:
             path, record = self._record
@@ -107,10 +107,11 @@ class WriterLock:
                 self._disk.unlock(self._descriptor)
             self._descriptor = None
 
-    def _sign(self, path: str) -> None:
-        me, disk = self._me(), self._disk
+    def _sign(self, path: str, holder: Writer) -> None:
+        disk = self._disk
         name = disk.real_path(path) + SUFFIX
-        signed = _Record(pid=me.pid, host=me.host or "", since=me.since or "", process=disk.process(me.pid) or "")
+        process = disk.process(holder.pid) or ""
+        signed = _Record(pid=holder.pid, host=holder.host or "", since=holder.since or "", process=process)
         record = msgspec.json.encode(signed) + b"\n"
         with suppress(FileNotFoundError):
             before = self._read(name)
@@ -126,7 +127,7 @@ class WriterLock:
 
     def _owner(self, descriptor: int, path: str) -> Writer | None:
         """What is known of whoever holds it."""
-        host = self._me().host
+        host = (self._holder or self._me()).host
         with suppress(OSError, msgspec.DecodeError, UnicodeDecodeError):
             record = msgspec.json.decode(self._read(self._disk.real_path(path) + SUFFIX), type=_Record)
             if record.host != host or self._disk.process(record.pid) == record.process:

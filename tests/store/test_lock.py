@@ -96,6 +96,13 @@ def test_the_record_says_who_holds_it(path: Path, disk: FaultyDisk) -> None:
     assert record == {"pid": os.getpid(), "host": "here", "since": TIME}
 
 
+def test_the_number_of_the_process_is_the_systems_whatever_is_said_of_it(path: Path, disk: FaultyDisk) -> None:
+    holder = Holder(disk, path, attrs.evolve(ME, pid=0)).take()
+
+    holder.lock.keep_children_out(str(path))
+    assert Holder(disk, path).refused() == ME
+
+
 @pytest.mark.parametrize("mask", [0, 0o022, 0o777])
 def test_the_record_is_private_whatever_the_umask(path: Path, disk: FaultyDisk, mask: int) -> None:
     before = os.umask(mask)
@@ -233,6 +240,27 @@ def test_a_forked_child_gives_nothing_away(path: Path, disk: FaultyDisk, monkeyp
 
     assert record_of(path).exists()
     assert not disk.real.lock(disk.open_append(str(path)))
+
+
+def test_who_holds_it_is_one_and_the_same_for_all_who_are_told(
+    path: Path, disk: FaultyDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It used to be asked for at each turn, and a child was told another time than the record."""
+    asked = iter(attrs.evolve(ME, since=f"2026-01-01T00:00:0{n}.000Z") for n in range(9))
+    owner, new = WriterLock(disk, lambda: next(asked)), path.with_name("new")
+    owner.take(disk.open_append(str(path)), str(path))
+    told = [Holder(disk, path).refused()]
+    new.write_bytes(b"")
+    descriptor = disk.open_read(str(new))
+    assert disk.lock(descriptor)
+    owner.move(descriptor, str(new))
+
+    told.append(Holder(disk, new).refused())
+    monkeypatch.setattr(os, "getpid", lambda: ME.pid + 1)
+    with pytest.raises(SessionInUse) as caught:
+        owner.keep_children_out(str(path))
+
+    assert [*told, caught.value.owner] == [attrs.evolve(ME, since="2026-01-01T00:00:00.000Z")] * 3
 
 
 @pytest.mark.parametrize("since", ["9999-12-31T23:59:59.999Z", "1970-01-01T00:00:00.000Z", ""])
