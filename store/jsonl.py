@@ -39,7 +39,7 @@ from sapwood.store.lock import WriterLock
 from sapwood.store.scan import scan, scan_more
 from sapwood.store.scanned import Scanned
 from sapwood.store.tree import Tree
-from sapwood.store.upcast import from_version_1, from_version_2
+from sapwood.store.upcast import from_version_1, from_version_2, with_parent
 
 NewId = Callable[[Container[str]], EntryId]
 
@@ -273,7 +273,7 @@ class JsonlStore:
         if tree.lost_above(index) is None or tree.detached(index):
             return line
         parent = tree.parent(index)
-        return from_version_1(line, tree.id(index), None if parent is None else tree.id(parent), self._id_of_line)
+        return with_parent(line, tree.id(index), None if parent is None else tree.id(parent))
 
     def _id_of_line(self, place: int) -> EntryId | None:
         """The entry on the nth line of a version 1 file; its header is line 0."""

@@ -54,9 +54,7 @@ def from_version_1(line: bytes, entry_id: EntryId, parent_id: EntryId | None, id
     old = _apart(line)
     if old is None:
         return line
-    place = {b'"id"': _encoder.encode(entry_id), b'"parentId"': _encoder.encode(parent_id)}
-    raised = {_TYPE: old.pop(_TYPE, b"null"), **place}
-    raised |= {name: value for name, value in old.items() if name not in place}
+    raised = _placed(old, entry_id, parent_id)
     if _KEPT_INDEX in raised and _text(raised[_TYPE]) == "compaction":
         kept = _number(raised.pop(_KEPT_INDEX))
         first = None if kept is None else id_at(kept)
@@ -71,6 +69,18 @@ def from_version_2(line: bytes) -> bytes:
         return line
     parts = _apart(line)
     return _together(parts) if parts is not None and _rename(parts) else line
+
+
+def with_parent(line: bytes, entry_id: EntryId, parent_id: EntryId | None) -> bytes:
+    """An entry's line of any version under another parent. Its id and its parent stand behind its type, and the rest is as it was."""
+    parts = _apart(line)
+    return line if parts is None else _together(_placed(parts, entry_id, parent_id))
+
+
+def _placed(parts: _Parts, entry_id: EntryId, parent_id: EntryId | None) -> _Parts:
+    place = {b'"id"': _encoder.encode(entry_id), b'"parentId"': _encoder.encode(parent_id)}
+    rest = {name: value for name, value in parts.items() if name != _TYPE and name not in place}
+    return {_TYPE: parts.get(_TYPE, b"null"), **place, **rest}
 
 
 def _apart(line: bytes) -> _Parts | None:

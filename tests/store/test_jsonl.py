@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import json
 import os
 import stat
 from collections.abc import Iterator, Sequence
@@ -358,6 +359,17 @@ def test_a_bridge_over_a_lost_line_is_kept_in_the_session_beside(path: Path) -> 
     assert again.damage == []
     assert shape_of(again) == shape_of(store)
     assert again.tree.path(3) == [0, 1, 3]
+
+
+def test_a_bridge_changes_nothing_of_a_line_but_its_parent(path: Path) -> None:
+    """A compaction used to keep the entry on another line, as if the file were of version 1."""
+    lost = line("b", "a").replace(b'"type"', b'"\x01type"')
+    kept = line("c", "b", "compaction", firstKeptEntryId="a", firstKeptEntryIndex=2)
+    path.write_bytes(file_of(A, lost, kept, head=header_of(None) + b"\n"))
+    store = opened(path)
+    store.append([line("e", "c")])
+
+    assert json.loads(store.line(1)) == {**json.loads(kept), "parentId": "a"}
 
 
 def test_a_later_version_is_not_put_back_over_what_stands_at_its_path(path: Path) -> None:

@@ -14,7 +14,7 @@ from sapwood.events.codec import decode_entry, decode_envelope
 from sapwood.events.entries import Compaction, CustomMessageEntry, MessageEntry
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import CustomMessage
-from sapwood.store.upcast import from_version_1, from_version_2, made_up_ids
+from sapwood.store.upcast import from_version_1, from_version_2, made_up_ids, with_parent
 from tests.strategies import JSON, TEXTS
 
 ID, PARENT = EntryId("00000002"), EntryId("00000001")
@@ -212,6 +212,24 @@ def test_a_hook_message_that_our_decoder_refuses_is_a_custom_message_too(odd: by
 def test_whatever_is_no_hook_message_stays_as_it_is(line: bytes) -> None:
     """A text that spoke of hookMessage used to be written anew, with other spaces and other numbers."""
     assert from_version_2(line) == line
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        b'"timestamp":"t","n":1e2',
+        b'"firstKeptEntryId":"k","firstKeptEntryIndex":3',
+        b'"message":{"role":"hookMessage"}',
+        b'"text":"\\ud800"',
+    ],
+)
+def test_a_line_under_another_parent_keeps_all_else_that_it_says(rest: bytes) -> None:
+    """One that was no version 1 line used to be raised as one, and a compaction kept another entry."""
+    line = b'{"type":"compaction", "id":"00000002","parentId":"lost",' + rest + b"}"
+
+    assert with_parent(line, ID, PARENT) == line.replace(b'"lost"', b'"00000001"').replace(b", ", b",")
+    assert with_parent(line, ID, None) == line.replace(b'"lost"', b"null").replace(b", ", b",")
+    assert with_parent(b"[1]", ID, PARENT) == b"[1]"
 
 
 @pytest.mark.slow
