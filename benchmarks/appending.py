@@ -16,7 +16,7 @@ from itertools import count
 from pathlib import Path
 from typing import Final, cast
 
-from benchmarks.harness import Ratio, compare, compare_costs, elapsed, measure
+from benchmarks.harness import MOST, ROUNDS, Ratio, compare, compare_costs, elapsed, measure
 from benchmarks.opening import TIME, generated, line, opened
 from sapwood.events.codec import encode_entry
 from sapwood.events.content import TextContent
@@ -35,8 +35,8 @@ FEW: Final = 100
 GROUP: Final = 64
 TIMES: Final = 20
 """Commits a round: one waits for the disk by chance."""
-MANY: Final = 700
-"""Groups that are made beforehand: more than any number of rounds commits."""
+MANY: Final = MOST * ROUNDS * TIMES
+"""Groups that are made beforehand: as many as are committed where the bound stays broken to the end."""
 
 PI_BOUND: Final = 1.8
 """The goal is 0.8; what a checked append costs in Python is about 1.0 (docs/decisions.md)."""
@@ -81,7 +81,7 @@ def group(path: Path) -> Callable[[], None]:
     """Sixty-four entries as one batch that is on the medium before it is seen."""
     store = opened(path, read_only=False)
     store.append([line(0)])
-    groups = iter([[line(first + number) for number in range(GROUP)] for first in range(1, MANY * GROUP, GROUP)])
+    groups = iter([[line(first + number) for number in range(GROUP)] for first in range(1, MANY * GROUP + 1, GROUP)])
 
     def commit() -> None:
         store.stage(next(groups))

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from benchmarks.harness import Ratio, compare, limit, measure
+from benchmarks.harness import MOST, ROUNDS, Ratio, compare, limit, measure
 from sapwood.actors.projection.counts import Counts
 from sapwood.actors.projection.encoding import load_encoding
 from sapwood.actors.projection.fold import Fold
@@ -54,7 +54,7 @@ def run() -> Iterator[Ratio]:
     said = texts()
     encode = load_encoding("o200k_base").encode_ordinary
     tokenizer = Tokenizer("o200k_base")
-    folds = iter([folded(said, tokenizer) for _ in range(8 * 7 + 1)])
+    folds = iter([folded(said, tokenizer) for _ in range(MOST * ROUNDS + 1)])
 
     def ours() -> None:
         next(folds).measure()
@@ -65,7 +65,7 @@ def run() -> Iterator[Ratio]:
 
     yield compare("count 1 MB of new text / tiktoken", ours, bare, bound=BOUND)
     fold = folded(said, tokenizer)
-    first, again = measure(fold.measure), min(measure(partial(fold.measure)) for _ in range(7))
+    first, again = measure(fold.measure), min(measure(partial(fold.measure)) for _ in range(ROUNDS))
     yield limit("count it again / count it", again / first, AGAIN_BOUND)
 
 
