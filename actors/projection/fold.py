@@ -85,20 +85,9 @@ class Fold:
         self.notes: list[Note] = []
 
     def pull(self) -> None:
-        """Take in what was committed since the last pull."""
-        tree = self._view.tree
-        leaf = tree.leaf
-        fresh = range(self._seen, len(self._view))
-        if tree.rehung == self._rehung and self._continues(tree, fresh):
-            for index in fresh:
-                if not self._extend(index):
-                    self.select(leaf)
-                    self._seen = len(self._view)
-                    return
-                self._leaf, self._seen = index, index + 1  # a disk that fails in between leaves what is folded whole
-        else:
-            self.select(leaf)
-            self._seen = len(self._view)
+        """Take in what was committed since the last pull: the selection is that at the leaf again."""
+        if not self._follow():
+            self.select(self._view.tree.leaf)
 
     def select(self, leaf: int | None) -> None:
         """Fold the path to `leaf` from nothing."""
@@ -113,7 +102,7 @@ class Fold:
         except BaseException:
             self._forget()  # a disk that fails in between leaves nothing half folded
             raise
-        self._leaf = leaf
+        self._leaf, self._seen = leaf, len(self._view)
 
     def _forget(self) -> None:
         self._selected, self._at, self._latest, self._edits, self.notes = [], {}, {}, [], []
@@ -172,8 +161,19 @@ class Fold:
         measured = self.measure()
         return ContextUsage(tokens=measured.tokens if measured.known else None, window=model.window)
 
+    def _follow(self) -> bool:
+        """Go on to the leaf entry by entry. False where that is not how it goes on, and the path is to be folded."""
+        tree, fresh = self._view.tree, range(self._seen, len(self._view))
+        if tree.rehung != self._rehung or not self._continues(tree, fresh):
+            return False
+        for index in fresh:
+            if not self._extend(index):
+                return False
+            self._leaf, self._seen = index, index + 1  # a disk that fails in between leaves what is folded whole
+        return True
+
     def _continues(self, tree: Tree, fresh: Sequence[int]) -> bool:
-        """Whether all that is new hangs in one line under the leaf that is folded, and is to be folded step by step."""
+        """Whether all that is new hangs in one line under what is folded, down to the leaf, and is to be folded step by step."""
         parent = self._leaf
         if parent is None and self._seen > 0:
             return False
@@ -183,7 +183,7 @@ class Fold:
             if self._seen == 0 and tree.kind(index) == "compaction":
                 return False  # what stands above it need not even be read
             parent = index
-        return True
+        return parent == tree.leaf
 
     def _extend(self, index: int) -> bool:
         """Take in the next entry of the path. False for a compaction that only the whole path can tell more of."""

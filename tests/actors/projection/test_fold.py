@@ -98,6 +98,19 @@ def chain(*names: str) -> Log:
     return log
 
 
+def watched(log: Log) -> list[int]:
+    """The entries that are read from now on."""
+    decoded: list[int] = []
+    entry = log.view.entry
+
+    def watching(index: int) -> Entry:
+        decoded.append(index)
+        return entry(index)
+
+    log.view.entry = watching  # type: ignore[method-assign]
+    return decoded
+
+
 def test_without_a_compaction_the_whole_path_speaks() -> None:
     log = chain("u1", "a1", "u2")
 
@@ -323,14 +336,7 @@ def test_usage_is_of_the_models_window() -> None:
 
 def test_an_append_costs_what_it_adds_and_not_what_the_session_holds() -> None:
     log = chain(*(f"u{n}" for n in range(50)))
-    decoded: list[int] = []
-    entry = log.view.entry
-
-    def counting(index: int) -> Entry:
-        decoded.append(index)
-        return entry(index)
-
-    log.view.entry = counting  # type: ignore[method-assign]
+    decoded = watched(log)
     log.say("new", "u49")
     log.add(edit("e1", "new", "u3", "changed"))
 
@@ -364,20 +370,30 @@ def test_a_compaction_that_reaches_behind_what_is_selected_asks_the_whole_path(k
     assert [note.code for note in log.fold.notes] == ([] if kept == "u0" else ["first_kept_missing"])
 
 
+def test_a_selection_elsewhere_is_gone_on_from_and_left_for_the_leaf() -> None:
+    """Whatever came next used to fold the whole path once more, since the fold forgot what it had seen."""
+    log = chain("u1", "u2", "u3")
+    log.fold.select(0)
+    assert log.fold.context().messages == (user("u1"),)
+    decoded = watched(log)
+
+    log.say("other", "u1")
+    assert (log.seen, decoded) == (["u1", "other"], [3])
+
+    log.fold.select(1)
+    assert log.seen == ["u1", "other"], "nothing came, and the leaf is where it was"
+    log.fold.select(None)
+    assert log.fold.context().messages == ()
+    assert log.seen == ["u1", "other"]
+
+
 def test_what_stands_above_a_compaction_is_not_read() -> None:
     log = Log()
     log.say("u1", None, pull=False)
     log.say("u2", "u1", pull=False)
     log.say("a1", "u2", pull=False, tokens=5)
     log.add(compaction("c1", "a1", "a1"), pull=False)
-    decoded: list[int] = []
-    entry = log.view.entry
-
-    def counting(index: int) -> Entry:
-        decoded.append(index)
-        return entry(index)
-
-    log.view.entry = counting  # type: ignore[method-assign]
+    decoded = watched(log)
     context = log.from_scratch.context()
 
     assert [item.entry_id for item in context.items] == ["c1", "a1"]
