@@ -26,9 +26,9 @@ from sapwood.events.ids import EntryId, SessionId
 from sapwood.events.messages import UserMessage
 from sapwood.store.disk import RealDisk
 from sapwood.store.jsonl import JsonlStore, open_jsonl
+from tests.real import REAL
 
 REPO: Final = Path(__file__).resolve().parents[1]
-REAL: Final = REPO.parent / "shared" / "data" / "pi-session-v1.jsonl"
 
 ENTRIES: Final = 20_000
 TEXT_BYTES: Final = 300
@@ -131,7 +131,7 @@ def run() -> Iterator[Ratio]:
                 bound=BOUND,
             )
         else:
-            print(f"skipped: the real session is not at {REAL.relative_to(REPO.parent)} beside the checkout")
+            print(f"skipped: there is no {REAL}")
         yield compare(
             f"open {ENTRIES:,} entries / decode their lines",
             partial(open_and_close, long),

@@ -21,10 +21,10 @@ from sapwood.reading import ReadSession
 from tests.interop.trees import HEADER, USAGE, Row, line, lines, text, tree
 from tests.pi.install import PiUnavailable
 from tests.pi.oracle import Oracle
+from tests.real import REAL, needs_real
 
 pytestmark = pytest.mark.interop
 
-REAL: Final = Path(__file__).parents[3] / "shared" / "data" / "pi-session-v1.jsonl"
 FEW: Final = 60
 MANY: Final = 2_000
 BATCH: Final = 250
@@ -93,7 +93,7 @@ def test_the_selection_of_thousands_of_generated_trees_is_pis(
     assert assert_alike(pi, tmp_path, range(first, first + MANY)) > MANY
 
 
-@pytest.mark.skipif(not REAL.exists(), reason="the real session is not here: ../shared/data/pi-session-v1.jsonl")
+@needs_real
 def test_the_selection_of_a_real_session_is_pis_place_by_place(pi: Oracle) -> None:
     """Pi gives the entries of a version 1 file new ids at each opening: what is compared is places."""
     seen = pi.ask({"op": "open", "path": str(REAL)})

@@ -16,12 +16,12 @@ from sapwood.events.unknown_fields import split
 from tests.build import usage
 from tests.pi.install import PiUnavailable
 from tests.pi.oracle import Oracle
+from tests.real import REAL, needs_real
 from tests.talking import talking
 
 pytestmark = pytest.mark.interop
 
 DATA = Path(__file__).parents[1] / "data"
-REAL = Path(__file__).parents[3] / "shared" / "data" / "pi-session-v1.jsonl"
 
 
 @pytest.fixture(name="pi", scope="module")
@@ -113,7 +113,7 @@ async def test_pi_opens_the_version_3_session_that_a_version_1_file_became(pi: O
     assert_same(pi, path)
 
 
-@pytest.mark.skipif(not REAL.exists(), reason="the real session is not here: ../shared/data/pi-session-v1.jsonl")
+@needs_real
 async def test_the_real_session_is_taken_up_beside_its_file(pi: Oracle, tmp_path: Path) -> None:
     old = tmp_path / "real.jsonl"
     old.write_bytes(REAL.read_bytes())

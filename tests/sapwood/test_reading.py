@@ -11,10 +11,9 @@ from sapwood import CannotOpen, Model, NotASession, Refused, read
 from sapwood.events.errors import StoreClosed
 from sapwood.store.memory import MemoryStore
 from tests.build import HEADER
+from tests.real import REAL, needs_real
 
 DATA = Path(__file__).parents[1] / "data"
-REAL = Path(__file__).parents[3] / "shared" / "data" / "pi-session-v1.jsonl"
-real = pytest.mark.skipif(not REAL.exists(), reason="the real session is not here: ../shared/data/pi-session-v1.jsonl")
 
 
 @pytest.mark.parametrize("name", ["v1", "v2", "pi-all-kinds", "pi-ringing-v3"])
@@ -34,7 +33,7 @@ def test_reading_changes_neither_bytes_nor_times(name: str, tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == [path]
 
 
-@real
+@needs_real
 def test_the_real_session_is_read_whole() -> None:
     before = REAL.stat().st_mtime_ns
 

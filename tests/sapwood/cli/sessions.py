@@ -9,10 +9,6 @@ from sapwood.events.entries import Entry
 from tests.build import HEADER
 
 DATA = Path(__file__).parents[2] / "data"
-REAL = Path(__file__).parents[4] / "shared" / "data" / "pi-session-v1.jsonl"
-"""A real session of a thousand entries; it is not part of the project."""
-
-
 LATER = b'{"type":"session","version":9,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}\n'
 """A session of a version that there is not yet."""
 READ_ONLY = "format version 9: this release writes up to 3, so it can be read only"

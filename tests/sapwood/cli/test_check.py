@@ -10,7 +10,8 @@ from click.testing import CliRunner, Result
 
 from sapwood.cli.main import sapwood
 from tests.build import message_entry, user
-from tests.sapwood.cli.sessions import DATA, LATER, READ_ONLY, REAL, session_file
+from tests.real import REAL, needs_real
+from tests.sapwood.cli.sessions import DATA, LATER, READ_ONLY, session_file
 
 
 def check(*args: object) -> Result:
@@ -36,10 +37,8 @@ def test_a_clean_session_is_clean(name: str) -> None:
     assert f"{DATA / name}: clean, " in result.output
 
 
+@needs_real
 def test_a_real_session_is_clean() -> None:
-    if not REAL.exists():
-        pytest.skip("the real session of 2025 is not part of the project, and is not beside it here")
-
     assert check(REAL).return_value == 0
     assert check(REAL).output == f"{REAL}: clean, 1,018 entries\n"
 

@@ -11,7 +11,8 @@ from click.testing import CliRunner, Result
 
 from sapwood.cli.main import sapwood
 from sapwood.events.context import DEFAULT_COUNTER, CounterName
-from tests.sapwood.cli.sessions import DATA, LATER, READ_ONLY, REAL
+from tests.real import REAL, needs_real
+from tests.sapwood.cli.sessions import DATA, LATER, READ_ONLY
 
 
 def show(*args: object) -> Result:
@@ -69,10 +70,8 @@ def test_json_and_lines_agree() -> None:
     assert value["usage"]["text"] in show(path, "--window", "1000").output
 
 
+@needs_real
 def test_a_real_session_shows_what_is_not_sent() -> None:
-    if not REAL.exists():
-        pytest.skip("the real session of 2025 is not part of the project, and is not beside it here")
-
     lines = show(REAL).output.splitlines()
 
     assert "914 messages, 22 not sent (21 aborted, 1 failed)" in lines

@@ -9,7 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from sapwood.cli.main import sapwood
-from tests.sapwood.cli.sessions import DATA, LATER, READ_ONLY, REAL
+from tests.real import REAL, needs_real
+from tests.sapwood.cli.sessions import DATA, LATER, READ_ONLY
 
 
 def tree(*args: object) -> Result:
@@ -53,10 +54,8 @@ def test_branches_labels_and_branch_summaries_are_shown() -> None:
     assert output.rstrip().endswith("<- leaf, position")
 
 
+@needs_real
 def test_a_real_session_of_a_thousand_entries_is_drawn_whole() -> None:
-    if not REAL.exists():
-        pytest.skip("the real session of 2025 is not part of the project, and is not beside it here")
-
     lines = tree(REAL).output.splitlines()
 
     assert len(lines) == 1 + 1018
