@@ -7,6 +7,7 @@
 5. A public name has one home and one shop window; the front door may show it again.
 6. No source is longer than one idea (350 lines), no file speaks of a machine or a registry.
 7. A source is imported by another one, or begins something: what nobody imports is dead.
+8. What tests share stands in a module of its own: nobody imports from a file of tests.
 """
 
 from __future__ import annotations
@@ -260,6 +261,13 @@ def _used(path: Path) -> Iterator[str]:
 def _dotted(root: Path, path: Path) -> str:
     parts = path.relative_to(root).with_suffix("").parts
     return ".".join(parts if parts[0] == "sapwood" else ("sapwood", *parts))
+
+
+def borrowed_from_tests(root: Path) -> Iterator[str]:
+    for path in (path for folder in ("tests", "benchmarks") for path in sorted((root / folder).rglob("*.py"))):
+        for module, line in imports(path):
+            if module.split(".")[-1].startswith("test_"):
+                yield f"{name_of(root, path)}:{line} imports {module}: what tests share stands in a module of its own"
 
 
 MACHINE: Final = re.compile(r"(?:^|[^A-Za-z0-9_.])/(?:work|farm|root|Users|home/(?!dev\b)[a-z]+)/")

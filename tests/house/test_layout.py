@@ -23,6 +23,7 @@ RULES: list[Rule] = [
     layout.homeless_names,
     layout.too_long,
     layout.unimported,
+    layout.borrowed_from_tests,
     layout.places,
 ]
 
@@ -86,6 +87,7 @@ BROKEN: list[tuple[Rule, dict[str, str], str]] = [
     (layout.too_long, {"events/a.py": "x = 1\n" * 351}, "two ideas"),
     (layout.unimported, {"store/a.py": "import sapwood.store.a", "tests/b.py": "import sapwood.store.a"}, "is dead"),
     (layout.unimported, {"events/a.py": "", "events/__init__.py": "from sapwood.events import b"}, "events/a.py is"),
+    (layout.borrowed_from_tests, {"tests/a/test_b.py": "from tests.a.test_c import D"}, "in a module of its own"),
 ]
 ALLOWED: list[tuple[Rule, dict[str, str]]] = [
     (layout.outward_imports, {"store/a.py": "import sapwood.events", "actors/a.py": "import sapwood.store"}),
@@ -116,6 +118,7 @@ ALLOWED: list[tuple[Rule, dict[str, str]]] = [
     (layout.unimported, {"events/a.py": "", "store/__init__.py": "def f():\n    from sapwood.events import a"}),
     (layout.unimported, {"sapwood/cli/a.py": "", "sapwood/__main__.py": "from sapwood.cli.a import main"}),
     (layout.unimported, {"store/testing.py": ""}),
+    (layout.borrowed_from_tests, {"tests/test_a.py": "from tests.build import user\nimport sapwood.store.testing"}),
 ]
 
 

@@ -18,7 +18,7 @@ from sapwood.events.content import ImageContent, TextContent, ThinkingContent, T
 from sapwood.events.ids import ToolCallId
 from sapwood.events.messages import AssistantMessage, Message, SystemMessage, ToolResultMessage
 from sapwood.events.models import LEAST_CALL_ID, LEAST_TEXT_BYTES, Limits
-from tests.actors.outgoing.test_pairing import assert_paired
+from tests.actors.outgoing.paired import assert_paired
 from tests.build import MS, assistant, call, result, system, text, user
 
 

@@ -10,29 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.actors.outgoing.pairing import UNKNOWN_FATE, Repair, pair
-from sapwood.events.content import ToolCall, text_of
+from sapwood.events.content import text_of
 from sapwood.events.ids import ToolCallId
 from sapwood.events.messages import AssistantMessage, Message, ToolResultMessage
+from tests.actors.outgoing.paired import assert_paired
 from tests.build import assistant, call, result, system, user
-
-
-def assert_paired(messages: Sequence[Message]) -> None:
-    """The oracle: each call is followed, before any other role, by exactly one result; none is without a call; no id comes twice."""
-    seen: set[str] = set()
-    at = 0
-    while at < len(messages):
-        message = messages[at]
-        assert not isinstance(message, ToolResultMessage), f"a result without a call at {at}"
-        at += 1
-        if isinstance(message, AssistantMessage):
-            calls = [block.id for block in message.content if isinstance(block, ToolCall)]
-            assert not seen & set(calls)
-            assert len(set(calls)) == len(calls)
-            seen |= set(calls)
-            behind = messages[at : at + len(calls)]
-            answered = [answer.tool_call_id for answer in behind if isinstance(answer, ToolResultMessage)]
-            assert sorted(answered) == sorted(calls)
-            at += len(calls)
 
 
 def test_a_list_in_order_comes_back_as_it_is() -> None:

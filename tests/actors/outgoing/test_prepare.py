@@ -9,7 +9,7 @@ from sapwood.actors.outgoing import Repair, prepare
 from sapwood.events.content import TextContent, ThinkingContent
 from sapwood.events.ids import ToolCallId
 from sapwood.events.messages import AssistantMessage, BashExecutionMessage, CompactionSummaryMessage, Message
-from tests.actors.outgoing.test_pairing import assert_paired
+from tests.actors.outgoing.paired import assert_paired
 from tests.build import MS, assistant, call, result, system, user
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,86 +13,15 @@ from sapwood.events.codec import encode_entry
 from sapwood.events.context import ContextUsage, Measured
 from sapwood.events.entries import (
     BranchSummary,
-    Compaction,
-    ContextEdit,
-    Custom,
-    CustomMessageEntry,
     Entry,
     Label,
     ModelChange,
-    Replacement,
     ThinkingLevelChange,
 )
 from sapwood.events.ids import EntryId
-from sapwood.events.messages import BranchSummaryMessage, CompactionSummaryMessage, Message, SystemMessage
 from sapwood.store.memory import MemoryStore
-from tests.build import HEADER, MODEL, TIME, assistant, message_entry, system, usage, user, words
-
-
-def said(message: Message) -> str:
-    """A message as one short word."""
-    match message:
-        case CompactionSummaryMessage(summary=summary) | BranchSummaryMessage(summary=summary):
-            return f"[{summary}]"
-        case SystemMessage(sections=sections):
-            return f"system {sorted(sections or {})}"
-        case _:
-            return words(message)
-
-
-class Log:
-    """A session in memory, and a fold that pulls after each entry."""
-
-    def __init__(self) -> None:
-        self.store = MemoryStore(HEADER)
-        self.view = View(self.store)
-        self.fold = Fold(self.view)
-
-    def add(self, entry: Entry, *, pull: bool = True) -> None:
-        self.store.append([encode_entry(entry)])
-        if pull:
-            self.fold.pull()
-
-    def say(self, name: str, parent: str | None, *, pull: bool = True, **more: int) -> None:
-        message = assistant(name, usage=usage(more["tokens"])) if more else user(name)
-        self.add(message_entry(name, message, parent), pull=pull)
-
-    @property
-    def seen(self) -> list[str]:
-        self.fold.pull()
-        return [said(message) for message in self.fold.context().messages]
-
-    @property
-    def from_scratch(self) -> Fold:
-        fold = Fold(self.view)
-        fold.pull()
-        return fold
-
-
-def compaction(name: str, parent: str | None, kept: str, *, prompt: SystemMessage | None = None) -> Compaction:
-    return Compaction(
-        id=EntryId(name),
-        parent_id=None if parent is None else EntryId(parent),
-        timestamp=TIME,
-        summary=name,
-        first_kept_entry_id=EntryId(kept),
-        tokens_before=1,
-        system_message=prompt,
-    )
-
-
-def edit(name: str, parent: str, target: str, content: str | None) -> ContextEdit:
-    replacement = None if content is None else Replacement(content=content)
-    return ContextEdit(
-        id=EntryId(name), parent_id=EntryId(parent), timestamp=TIME, target_id=EntryId(target), replacement=replacement
-    )
-
-
-def chain(*names: str) -> Log:
-    log = Log()
-    for parent, name in zip([None, *names], names, strict=False):
-        log.say(name, parent)
-    return log
+from tests.actors.projection.logs import KINDS, Log, chain, compaction, edit, said
+from tests.build import HEADER, MODEL, TIME, assistant, message_entry, system, usage, user
 
 
 def watched(log: Log) -> list[int]:
@@ -400,30 +326,6 @@ def test_what_stands_above_a_compaction_is_not_read() -> None:
     assert set(decoded) == {2, 3}
 
 
-KINDS: list[Callable[[str, EntryId | None, EntryId], Entry]] = [
-    lambda name, parent, _: msgspec.structs.replace(message_entry(name, user(name)), parent_id=parent),
-    lambda name, parent, _: msgspec.structs.replace(message_entry(name, assistant(name)), parent_id=parent),
-    lambda name, parent, _: msgspec.structs.replace(message_entry(name, system(x=name)), parent_id=parent),
-    lambda name, parent, target: msgspec.structs.replace(compaction(name, None, target), parent_id=parent),
-    lambda name, parent, target: msgspec.structs.replace(edit(name, "x", target, "edited"), parent_id=parent),
-    lambda name, parent, target: msgspec.structs.replace(edit(name, "x", target, None), parent_id=parent),
-    lambda name, parent, _: Custom(id=EntryId(name), parent_id=parent, timestamp=TIME, custom_type="sapwood.leaf"),
-    lambda name, parent, target: Label(
-        id=EntryId(name), parent_id=parent, timestamp=TIME, target_id=target, label="here"
-    ),
-    lambda name, parent, _: BranchSummary(
-        id=EntryId(name), parent_id=parent, timestamp=TIME, from_id="root", summary=name
-    ),
-    lambda name, parent, _: CustomMessageEntry(
-        id=EntryId(name), parent_id=parent, timestamp=TIME, custom_type="n", content=name, display=True
-    ),
-    lambda name, parent, _: ModelChange(
-        id=EntryId(name), parent_id=parent, timestamp=TIME, provider="p", model_id=name
-    ),
-    lambda name, parent, _: ThinkingLevelChange(
-        id=EntryId(name), parent_id=parent, timestamp=TIME, thinking_level=name
-    ),
-]
 STEPS = st.lists(
     st.tuples(st.integers(0, len(KINDS) - 1), st.integers(0, 30), st.integers(0, 30), st.booleans()), max_size=25
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -26,15 +26,12 @@ from sapwood.events.entries import Entry
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import BashExecutionMessage, StopReason
 from sapwood.events.models import Limits
-from tests.actors.outgoing.test_pairing import assert_paired
+from tests.actors.outgoing.paired import assert_paired
+from tests.actors.projection.logs import KINDS, Log, Make
 from tests.actors.projection.sent import bytes_of, outgoing, sent
-from tests.actors.projection.test_fold import KINDS, Log
 from tests.build import MS, assistant, call, message_entry, result, user
 from tests.house.layout import ROOT
 from tests.interop.trees import lines, tree
-
-Make = Callable[[str, EntryId | None, EntryId], Entry]
-"""An entry by its id, its parent, and another entry that it may point at."""
 
 
 def answer(*blocks: AssistantBlock | str, stop: StopReason = "stop") -> Make:
