@@ -28,9 +28,8 @@ settings.register_profile(
 )
 settings.register_profile(
     "full",
-    parent=settings.get_profile(
-        "default"
-    ),  # the active one by now, whatever else is said: hypothesis looks up its name
+    # the active one by now, whatever else is said: hypothesis looks up its name
+    parent=settings.get_profile("default"),
     derandomize=False,
     max_examples=75,
 )

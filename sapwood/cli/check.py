@@ -27,11 +27,10 @@ def command(files: tuple[str, ...], *, as_json: bool) -> int:
     The JSON: {"files": [{"path", "status", "version", "readOnly", "entries", "damage": [...], "error"}]};
     the status is clean, damaged, no-session or unreadable; readOnly is true of a version later than this release writes;
     a damage is {"kind", "severity", "line", "offset", "length", "entryId", "parentId", "bridged", "count"}.
-    """  # noqa: D301 - click's own mark for lines that it may not wrap
-    # commands load what they need when they run: in here
-    from sapwood.cli.damages import damage_json, damage_line, is_damaged, version_in_short  # noqa: PLC0415 - commands load what they need when they run
-    from sapwood.cli.printing import Printer  # noqa: PLC0415 - as above
-    from sapwood.words.wording import Piece, counted, line, named  # noqa: PLC0415 - as above
+    """
+    from sapwood.cli.damages import damage_json, damage_line, is_damaged, version_in_short
+    from sapwood.cli.printing import Printer
+    from sapwood.words.wording import Piece, counted, line, named
 
     printer, reports, code = Printer(), list[object](), 0
     nothing: dict[str, object] = {"version": None, "readOnly": None, "entries": 0, "damage": [], "error": None}

@@ -63,7 +63,7 @@ def main() -> None:
     if err is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - it stands for the stream until the end
     if out is None:
-        from sapwood.cli.trouble import CANNOT, complain  # noqa: PLC0415 - commands load what they need when they run
+        from sapwood.cli.trouble import CANNOT, complain
 
         complain("the standard output is closed: send it to a file, or to /dev/null")
         sys.exit(CANNOT)
@@ -85,7 +85,7 @@ def _run() -> int:
     try:
         code = sapwood.main(prog_name="sapwood", standalone_mode=False)
     except click.ClickException as error:
-        from sapwood.words.wording import visible  # noqa: PLC0415 - as above
+        from sapwood.words.wording import visible
 
         said = StringIO()
         error.show(said)
@@ -105,7 +105,7 @@ def _flush() -> int:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        from sapwood.cli.printing import write_nowhere  # noqa: PLC0415 - as above
+        from sapwood.cli.printing import write_nowhere
 
         write_nowhere()
     except OSError as error:
@@ -115,7 +115,7 @@ def _flush() -> int:
 
 def _told(error: OSError) -> int:
     """Say that the standard output takes nothing; the exit code of that."""
-    from sapwood.cli.printing import unwritable, write_nowhere  # noqa: PLC0415 - as above
+    from sapwood.cli.printing import unwritable, write_nowhere
 
     write_nowhere()
     trouble = unwritable(error)

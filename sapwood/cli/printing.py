@@ -35,7 +35,7 @@ class Printer:
     """Prints lines until nobody reads them any more."""
 
     def __init__(self) -> None:
-        from rich.console import Console  # noqa: PLC0415 - only a command that prints pays for it
+        from rich.console import Console
 
         self._console = Console(file=sys.stdout)
         self._gone = False
@@ -64,7 +64,7 @@ class Printer:
             raise unwritable(error) from error
 
     def _coloured(self, pieces: Line) -> str:
-        from rich.text import Text  # noqa: PLC0415 - as above
+        from rich.text import Text
 
         with self._console.capture() as capture:
             self._console.print(

@@ -37,12 +37,11 @@ def command(ctx: click.Context, paths: tuple[str, ...], *, as_json: bool) -> Non
     The JSON: {"scenarios": [{"path", "title", "ok", "steps", "differences"}], "errors": ["file:line: message"]};
     a step is {"step", "at", "outcome", "why", "events": [{"n", "at", "event"}]}, seconds from the start;
     a difference is {"path", "line", "what", "kind", "expected", "seen"}.
-    """  # noqa: D301 - click's own mark for lines that it may not wrap
-    # commands load what they need when they run: in here
-    from sapwood.cli.printing import Printer  # noqa: PLC0415 - commands load what they need when they run
-    from sapwood.scenario import ScenarioError  # noqa: PLC0415 - as above
-    from sapwood.scenario.timeline import timeline, to_json  # noqa: PLC0415 - as above
-    from sapwood.words.wording import line  # noqa: PLC0415 - as above
+    """
+    from sapwood.cli.printing import Printer
+    from sapwood.scenario import ScenarioError
+    from sapwood.scenario.timeline import timeline, to_json
+    from sapwood.words.wording import line
 
     printer, code, unplayed = Printer(), 0, 0
     played: list[Played] = []
@@ -68,8 +67,8 @@ def command(ctx: click.Context, paths: tuple[str, ...], *, as_json: bool) -> Non
 
 def _play_all(paths: Iterable[str]) -> Iterator[Played | ScenarioError]:
     """What came of each scenario, one after the other."""
-    from sapwood.scenario import ScenarioError  # noqa: PLC0415 - as above
-    from sapwood.scenario.loading import find  # noqa: PLC0415 - as above
+    from sapwood.scenario import ScenarioError
+    from sapwood.scenario.loading import find
 
     for path in paths:
         try:
@@ -82,7 +81,7 @@ def _play_all(paths: Iterable[str]) -> Iterator[Played | ScenarioError]:
 
 
 def _played(scenario: Path) -> Played | ScenarioError:
-    from sapwood.scenario import ScenarioError, play  # noqa: PLC0415 - as above
+    from sapwood.scenario import ScenarioError, play
 
     try:
         return play(scenario)

@@ -45,10 +45,9 @@ def command(file: str, *, full: bool, window: int | None, counter: CounterName, 
     "usage": {"tokens", "window", "percent", "text", "source", "counter"}, "damage": as `sapwood check` has it};
     a message is {"role", "tokens", "entryId", "unsent", "text", "message"}.
     Of a file with no session to read, {"path", "status", "error"}, as `sapwood check` has them.
-    """  # noqa: D301 - click's own mark for lines that it may not wrap
-    # commands load what they need when they run: in here
-    from sapwood.cli.context import show, to_json  # noqa: PLC0415 - commands load what they need when they run
-    from sapwood.cli.printing import Printer, session_shown  # noqa: PLC0415 - as above
+    """
+    from sapwood.cli.context import show, to_json
+    from sapwood.cli.printing import Printer, session_shown
 
     printer = Printer()
     with session_shown(file, printer, as_json=as_json, counter=counter) as session:

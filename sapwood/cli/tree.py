@@ -27,10 +27,9 @@ def command(file: str, *, as_json: bool) -> None:
     "damage": as `sapwood check` has it}; an entry is
     {"id", "parentId", "kind", "role", "timestamp", "text", "label", "depth", "onPath", "detached", "lostParentId"},
     in the order of drawing. Of a file with no session to read, {"path", "status", "error"}, as `sapwood check` has them.
-    """  # noqa: D301 - click's own mark for lines that it may not wrap
-    # commands load what they need when they run: in here
-    from sapwood.cli.drawing import draw, to_json  # noqa: PLC0415 - commands load what they need when they run
-    from sapwood.cli.printing import Printer, session_shown  # noqa: PLC0415 - as above
+    """
+    from sapwood.cli.drawing import draw, to_json
+    from sapwood.cli.printing import Printer, session_shown
 
     printer = Printer()
     with session_shown(file, printer, as_json=as_json) as session:

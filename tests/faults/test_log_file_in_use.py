@@ -256,9 +256,8 @@ def talked_and_killed(path: Path, seeds: range) -> tuple[int, int]:
             if not path.exists():
                 assert acknowledged == []
                 continue
-            with read(
-                path, counter="heuristic"
-            ) as session:  # runs of one letter are the worst that a tokenizer can meet
+            # runs of one letter are the worst that a tokenizer can meet
+            with read(path, counter="heuristic") as session:
                 held = [entry.id for entry in session.entries()]
                 lost = [one.kind for one in session.damage if one.kind != "blank_line"]
                 assert set(lost) <= {"torn_tail", "cut_line"}
