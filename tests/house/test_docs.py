@@ -5,7 +5,8 @@
 3. Each ```yaml block is a scenario: it is replayed, and ends with the exit code that the line behind it tells (`Exit code 0…`).
 4. The page about scenarios names every key of their language, in backticks.
 5. The table of actors in docs/architecture.md names all that each is sent and hears.
-6. Each `$ uv run …` of a ```console block exits 0, and the lines shown behind it come in its output, in order; `...` stands for any.
+6. The README is 140 columns wide: it is read as text as well.
+7. Each `$ uv run …` of a ```console block exits 0, and the lines shown behind it come in its output, in order; `...` stands for any.
 """
 
 from __future__ import annotations
@@ -175,6 +176,12 @@ def test_the_page_about_scenarios_names_every_key() -> None:
 
     assert language_keys() >= {"title", "pass", "turn_prefix", "wait", "contextWindow", "entryId", "refused", "jsonl"}
     assert {key for key in language_keys() if f"`{key}`" not in page} == set()
+
+
+def test_the_readme_is_as_wide_as_prose_may_be() -> None:
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+
+    assert [line for line in lines if len(line) > 140 and not line.startswith("|")] == []
 
 
 ACTORS: Mapping[str, type[Actor[Any]]] = {
