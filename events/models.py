@@ -5,7 +5,6 @@ What a host declares is checked when it is made, whoever makes it: a wrong type 
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, Final
 
 import msgspec
@@ -102,6 +101,4 @@ def _misfit(value: object, kind: object) -> str | None:
         return f"it cannot be written: {error}"
     if not isinstance(value, type(fitting)):
         return f"expected a {type(fitting).__name__}, got {type(value).__name__}"
-    if isinstance(value, float) and not math.isfinite(value):
-        return "expected a finite number"
     return None
