@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.actors.projection.counts import Counts, ReadyCounter
+from sapwood.actors.projection.counts import Counts, Key, ReadyCounter
 from sapwood.actors.projection.fold import Fold
 from sapwood.actors.session_log.view import View
 from sapwood.events.codec import encode_entry
@@ -19,6 +19,7 @@ from sapwood.events.entries import (
     ThinkingLevelChange,
 )
 from sapwood.events.ids import EntryId
+from sapwood.events.requests import Measure, Project
 from sapwood.store.memory import MemoryStore
 from tests.actors.projection.logs import KINDS, Log, chain, compaction, edit, said
 from tests.build import HEADER, MODEL, TIME, assistant, message_entry, system, usage, user
@@ -388,3 +389,28 @@ def test_why_another_counter_counts_is_told() -> None:
     troubled = Counts(ReadyCounter(trouble="no ranks: tokens are estimated"))
 
     assert Fold(View(MemoryStore(HEADER)), troubled).counter_trouble == "no ranks: tokens are estimated"
+
+
+def test_what_is_counted_for_a_question_is_what_speaks_and_for_a_measure_what_no_report_has() -> None:
+    log = chain("u1", "u2")
+    log.say("a1", "u2", tokens=100)
+    log.add(edit("e1", "a1", "u1", None))
+    log.say("u3", "e1")
+
+    def keys(question: Project | Measure) -> list[Key]:
+        return [one.key for one in log.fold.counted_for(question)]
+
+    assert [name for name, _ in keys(Project())] == ["u2", "a1", "u3"]
+    assert [name for name, _ in keys(Measure())] == ["u3", "a1", "u2"], "what was edited since is in no report"
+    log.say("a2", "u3", tokens=90)
+    log.say("u4", "a2")
+    assert [name for name, _ in keys(Measure())] == ["u4"]
+
+
+def test_where_something_is_lost_above_is_told_and_nowhere_else() -> None:
+    log = chain("u1")
+    log.say("u2", "lost")
+    log.say("u3", "u2")
+
+    assert log.fold.context(explained=True).gaps == {"u2": "lost"}
+    assert log.fold.context().gaps == {}
