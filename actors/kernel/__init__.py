@@ -21,6 +21,7 @@ from sapwood.actors.kernel.actor import (
     Reply,
     Start,
 )
+from sapwood.actors.kernel.apart import Apart
 from sapwood.actors.kernel.errors import (
     CRASHES,
     ActorCrashed,
@@ -42,6 +43,7 @@ __all__ = [
     "Actor",
     "ActorCrashed",
     "ActorFailed",
+    "Apart",
     "Cancelled",
     "Closed",
     "Crashed",

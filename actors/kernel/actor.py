@@ -41,6 +41,8 @@ class Start(msgspec.Struct, frozen=True):
     owner: Owner = "asker"
     tells: bool = False
     """Whether `Ended(name, outcome)` is put into the actor's own mailbox as well."""
+    grace: float | None = None
+    """Seconds that an asker who leaves waits for its cleanup; None: as many as the system has."""
 
 
 class Done(msgspec.Struct, frozen=True):

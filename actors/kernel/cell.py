@@ -68,6 +68,13 @@ class Cell:
         if self._failed is None and self._commons.phase != "closed":
             self._put(Envelope(message))
 
+    def begin(self, start: Start, call: Call | None) -> Operation:
+        """Begin an operation of this actor, for whoever waits for its answer."""
+        operation = Operation(self, start, call, self._commons)
+        self._operations[operation] = None
+        operation.launch()
+        return operation
+
     def ended(self, operation: Operation) -> None:
         """An operation is over."""
         self._operations.pop(operation, None)
@@ -127,9 +134,7 @@ class Cell:
         self._handled += 1
         match answer:
             case Start():
-                operation = Operation(self, answer, call, self._commons)
-                self._operations[operation] = None
-                operation.launch()
+                self.begin(answer, call)
             case Reply(value):
                 if call is not None:
                     call.reply(value)

@@ -24,6 +24,7 @@ class Parent(Party, Protocol):
     """The actor that started it."""
 
     def tell(self, message: object) -> None: ...
+    def begin(self, start: Start, call: Call | None) -> Operation: ...
     def ended(self, operation: Operation) -> None: ...
 
 
@@ -80,7 +81,8 @@ class Operation:
         """The asker left: see rule 2."""
         if self._start.owner == "asker":
             self.cancel("its asker left")
-            with trio.move_on_after(self._commons.grace, shield=True):
+            grace = self._commons.grace if self._start.grace is None else self._start.grace
+            with trio.move_on_after(grace, shield=True):
                 await self.ended.wait()
         self._link.parent = None
 
