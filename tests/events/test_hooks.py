@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import NoneType
 from typing import Any, get_args
 
 import pytest
@@ -31,6 +30,7 @@ from sapwood.events.hooks import (
     TreeAnswer,
     TreePreparation,
 )
+from tests.events.answers import answers_of
 from tests.events.wire import as_json, assert_complete, assert_round_trip, shape, shapes, tag_fields
 from tests.strategies import PER_KIND, of
 
@@ -95,12 +95,6 @@ EVERY_ANSWER: list[type[Any]] = [
     for kind in vars(hooks).values()
     if isinstance(kind, type) and issubclass(kind, Wire) and kind.__struct_config__.tag_field == "answer"
 ]
-
-
-def answers_of(question: type[Question[Any]]) -> set[type]:
-    """What the type of a question says may be answered, without None."""
-    (answer,) = [argument for base in question.__dict__["__orig_bases__"] for argument in get_args(base)]
-    return {*(get_args(answer) or (answer,))} - {None, NoneType}
 
 
 def test_the_names_of_the_questions_are_fixed() -> None:
