@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sapwood.actors.model.stops import MOST, Stops
+from sapwood.actors.stops import MOST, Stops
 
 
 def test_a_stop_that_came_early_holds_for_its_call_once() -> None:

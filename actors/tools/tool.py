@@ -1,0 +1,213 @@
+"""A tool, as its author declares it: a plain function with typed arguments. No I/O.
+
+1. What the model is told of the arguments, and what it is held to, come from the function's own annotations.
+2. A parameter of the type `ToolContext` is ours to fill; the model knows nothing of it.
+3. What makes no tool is refused when it is declared, not when the model calls it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, Final, Literal, Protocol, get_type_hints, overload
+
+import attrs
+import msgspec
+
+from sapwood.events.base import Json
+from sapwood.events.content import ToolCall
+from sapwood.events.errors import Refused
+from sapwood.events.ids import SessionId, ToolCallId
+from sapwood.events.messages import ToolDefinition
+
+NAME: Final = re.compile(r"[a-z0-9_-]{1,64}", re.IGNORECASE)
+"""What every provider takes for a tool's name."""
+Mode = Literal["parallel", "sequential"]
+"""Whether it may run beside the other calls of its answer. One that may not makes all of them wait their turn."""
+Kind = Literal["ask"]
+"""`ask`: it asks the person something, and its result may be answered anew (N8)."""
+
+
+class AskPerson(Protocol):
+    """Puts a question to whoever sits before the host; their answer."""
+
+    def __call__(self, question: str, /) -> Awaitable[str]: ...
+
+
+@attrs.frozen(kw_only=True)
+class ToolContext:
+    """What a tool may know of its call, and do beside returning."""
+
+    session_id: SessionId
+    cwd: str
+    """The session's working folder."""
+    call_id: ToolCallId
+    progress: Callable[[Json], None]
+    """Tell those who watch how far it is: any JSON. From a thread too. What is told after the call has ended is nobody's."""
+    ask: AskPerson
+    """AskPerson the person. `Refused` where the host has no way to."""
+
+
+class BadArguments(Exception):
+    """The arguments do not fit the function; in words for the model. Nothing was called."""
+
+
+@attrs.frozen(kw_only=True)
+class Tool:
+    """A function that a model may call. Made by `tool`."""
+
+    name: str
+    description: str
+    function: Callable[..., object]
+    arguments: type[msgspec.Struct]
+    """Its parameters, without the context."""
+    parameters: Json
+    """The same as JSON Schema."""
+    context: str | None = None
+    """The name of the parameter that takes the context."""
+    mode: Mode = "parallel"
+    kind: Kind | None = None
+    reads: tuple[str, ...] = ()
+    """Arguments that are paths which it reads."""
+    writes: tuple[str, ...] = ()
+    """Arguments that are paths which it writes."""
+
+    @property
+    def definition(self) -> ToolDefinition:
+        """What the model is told."""
+        return ToolDefinition(name=self.name, description=self.description, parameters=self.parameters)
+
+    def read(self, call: ToolCall) -> dict[str, Any]:
+        """The arguments as the function takes them. Raises `BadArguments`.
+
+        A number that came as text, and the like, is taken for what it says; null for a parameter that may be left out is left out.
+        """
+        if call.arguments_error is not None:
+            raise BadArguments(f"The arguments for {self.name!r} are no JSON object: {call.arguments_error}")
+        given = call.arguments
+        try:
+            read = self._converted(given)
+        except msgspec.ValidationError as fault:
+            optional = {field.name for field in msgspec.structs.fields(self.arguments) if not field.required}
+            trimmed = {name: value for name, value in given.items() if value is not None or name not in optional}
+            try:
+                read = self._converted(trimmed)
+            except msgspec.ValidationError:
+                sent = msgspec.json.encode(given).decode()
+                raise BadArguments(f"The arguments for {self.name!r} do not fit: {fault}\nThey were: {sent}") from fault
+        return {field.name: getattr(read, field.name) for field in msgspec.structs.fields(self.arguments)}
+
+    def _converted(self, given: dict[str, Json]) -> msgspec.Struct:
+        return msgspec.convert(given, self.arguments, strict=False)
+
+    def paths(self, call: ToolCall) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The paths that a call reads, and those that it writes, as its arguments say (C12)."""
+        return _texts(call, self.reads), _texts(call, self.writes)
+
+
+@overload
+def tool(function: Callable[..., object], /) -> Tool: ...
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    mode: Mode = "parallel",
+    kind: Kind | None = None,
+    reads: Iterable[str] = (),
+    writes: Iterable[str] = (),
+) -> Callable[[Callable[..., object]], Tool]: ...
+def tool(
+    function: Callable[..., object] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    mode: Mode = "parallel",
+    kind: Kind | None = None,
+    reads: Iterable[str] = (),
+    writes: Iterable[str] = (),
+) -> Tool | Callable[[Callable[..., object]], Tool]:
+    """A tool of a plain or an async function: `@tool`, or `@tool(reads=["path"])`.
+
+    Args:
+        function: with an annotation for each parameter; `Annotated[int, msgspec.Meta(ge=1, description="…")]` says more of one. A plain
+            function is run in a thread. What it returns is the result: text, an image, a list of those, a `ToolResult`, or any JSON.
+        name: how the model calls it; the function's own name if None.
+        description: what the model is told of it; the function's docstring if None.
+        mode: `sequential`: it runs beside no other call.
+        kind: `ask` for one that asks the person.
+        reads: names of parameters that are paths which it reads.
+        writes: names of parameters that are paths which it writes.
+
+    Raises `Refused` for what makes no tool.
+    """
+
+    def made(function: Callable[..., object]) -> Tool:
+        called = name if name is not None else getattr(function, "__name__", "")
+        if not NAME.fullmatch(called):
+            raise Refused("bad-input", f"a tool is named by letters, digits, _ and -, up to 64: not {called!r:.80}")
+        fields, context = _fields(called, function)
+        unknown = [one for one in (*reads, *writes) if one not in {field[0] for field in fields}]
+        if unknown:
+            raise Refused("bad-input", f"the tool {called!r} has no parameter {unknown[0]!r} that could be a path")
+        arguments, parameters = _described(called, fields)
+        told = description if description is not None else inspect.getdoc(function)
+        return Tool(
+            name=called,
+            description=(told or "").strip(),
+            function=function,
+            arguments=arguments,
+            parameters=parameters,
+            context=context,
+            mode=mode,
+            kind=kind,
+            reads=tuple(reads),
+            writes=tuple(writes),
+        )
+
+    reads, writes = tuple(reads), tuple(writes)
+    return made if function is None else made(function)
+
+
+Field = tuple[str, Any] | tuple[str, Any, Any]
+
+
+def _fields(called: str, function: Callable[..., object]) -> tuple[list[Field], str | None]:
+    """What the model may give, with types and defaults, and which parameter takes the context."""
+    try:
+        hints = get_type_hints(function, include_extras=True)
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError, NameError) as fault:
+        raise Refused("bad-input", f"the tool {called!r} is no function that can be read: {fault}") from fault
+    fields: list[Field] = []
+    context: str | None = None
+    for parameter in parameters:
+        if parameter.kind not in {parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY}:
+            raise Refused("bad-input", f"the tool {called!r} has a parameter {parameter} that cannot be given by name")
+        if parameter.name not in hints:
+            raise Refused("bad-input", f"the parameter {parameter.name!r} of the tool {called!r} has no annotation")
+        hint = hints[parameter.name]
+        if hint is ToolContext:
+            context = parameter.name
+        elif parameter.default is parameter.empty:
+            fields.append((parameter.name, hint))
+        else:
+            fields.append((parameter.name, hint, parameter.default))
+    return fields, context
+
+
+def _described(called: str, fields: list[Field]) -> tuple[type[msgspec.Struct], Json]:
+    try:
+        arguments = msgspec.defstruct(called, fields, kw_only=True)
+        [top], shared = msgspec.json.schema_components([arguments], ref_template="#/$defs/{name}")
+    except (TypeError, ValueError) as fault:
+        raise Refused("bad-input", f"the parameters of the tool {called!r} cannot be sent as JSON: {fault}") from fault
+    mine = shared.pop(str(top["$ref"]).rpartition("/")[2]) if "$ref" in top else top
+    schema = {key: value for key, value in mine.items() if key != "title"}
+    return arguments, {**schema, "$defs": shared} if shared else schema
+
+
+def _texts(call: ToolCall, names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(value for name in names if isinstance(value := call.arguments.get(name), str))

@@ -1,0 +1,117 @@
+"""What a run appends stands behind what it appended before, whoever else writes."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import pytest
+import trio
+import trio.testing
+
+from sapwood import CannotWrite, Environment, Session
+from sapwood.actors.session_log.run_log import RunLog
+from sapwood.events.ids import EntryId
+from sapwood.events.requests import Append
+from sapwood.events.runtime import Diagnostic
+from tests.build import assistant, message_entry, user
+from tests.store.faults import FaultyDisk
+from tests.talking import drain, talking
+
+
+def a_log(session: Session, last: EntryId | None = None) -> RunLog:
+    """A run's end of the log of an open session, beside the session's own."""
+    return RunLog(session._wiring.pen, last=last)
+
+
+def parents(session: Session) -> dict[str, str | None]:
+    return {str(entry.id): entry.parent_id for entry in session.entries()}
+
+
+async def test_each_message_hangs_under_the_one_before_and_the_first_under_the_leaf() -> None:
+    async with talking("one") as session:
+        await session.prompt("hi")
+        leaf = session.entries()[-1].id
+        log = a_log(session)
+
+        first = await log.append(user("a"))
+        second = await log.append(assistant("b"), EntryId("mine"))
+
+    assert (log.last, second) == (EntryId("mine"), EntryId("mine"))
+    assert parents(session)[first] == leaf
+    assert parents(session)["mine"] == first
+
+
+async def test_what_is_appended_together_is_one_after_the_other() -> None:
+    async with talking() as session:
+        log = a_log(session)
+        async with trio.open_nursery() as nursery:
+            for n in range(5):
+                nursery.start_soon(log.append, user(f"{n}"), EntryId(f"e{n}"))
+
+    entries = session.entries()
+    assert [entry.parent_id for entry in entries] == [None, *(entry.id for entry in entries[:-1])]
+
+
+async def test_what_another_one_wrote_behind_it_is_gone_on_from() -> None:
+    async with talking() as session:
+        log = a_log(session)
+        mine = await log.append(user("a"))
+        await session._wiring.pen.session_log.ask(Append(entries=(message_entry("other", user("o")),)))
+        reader = session.events()
+
+        last = await log.append(assistant("b"))
+
+    assert parents(session)["other"] == mine
+    assert parents(session)[last] == "other"
+    assert [event for event in drain(reader) if isinstance(event, Diagnostic)] == []
+
+
+async def test_what_another_one_wrote_elsewhere_is_a_branch_and_told() -> None:
+    async with talking() as session:
+        log = a_log(session)
+        mine = await log.append(user("a"))
+        elsewhere = Append(entries=(message_entry("other", user("o")),), under=None)
+        await session._wiring.pen.session_log.ask(elsewhere)
+        reader = session.events()
+
+        last = await log.append(assistant("b"))
+
+    assert parents(session)["other"] is None
+    assert parents(session)[last] == mine
+    [told] = [event for event in drain(reader) if isinstance(event, Diagnostic)]
+    assert (told.code, told.entry_id) == ("leaf_moved", mine)
+
+
+async def test_a_run_goes_on_behind_what_it_is_told_to() -> None:
+    async with talking() as session:
+        first = await a_log(session).append(user("a"))
+
+        second = await a_log(session, last=first).append(assistant("b"))
+
+    assert parents(session)[second] == first
+
+
+async def test_a_run_that_was_stopped_waits_for_no_disk(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
+    disk, where = FaultyDisk(), str(tmp_path / "s.jsonl")
+    caught: list[CannotWrite] = []
+    async with talking(where=where, environment=Environment.scripted(disk=disk)) as session:
+        log = a_log(session)
+        await log.append(user("a"))
+        disk.plan = lambda _number, name: errno.ENOSPC if name == "write" else None
+
+        async def try_it() -> None:
+            try:
+                await log.append(user("b"))
+            except CannotWrite as error:
+                caught.append(error)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(try_it)
+            await trio.sleep(30)
+            assert caught == []
+            await log.stop()
+        assert [error.errno for error in caught] == [errno.ENOSPC]
+        with pytest.raises(CannotWrite):
+            await log.append(user("c"))
+    assert len(session.entries()) == 1
