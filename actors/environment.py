@@ -40,6 +40,13 @@ async def _in_thread(function: Callable[[], T], /) -> T:
     return await trio.to_thread.run_sync(function)
 
 
+async def _left_on_cancel(function: Callable[[], T], /) -> T:
+    import trio  # noqa: PLC0415 - as above
+
+    # a limiter of its own: what hangs for ever must not use up the threads that the disk needs
+    return await trio.to_thread.run_sync(function, abandon_on_cancel=True, limiter=trio.CapacityLimiter(1))
+
+
 async def _in_place(function: Callable[[], T], /) -> T:
     import trio  # noqa: PLC0415 - as above
 
@@ -68,6 +75,8 @@ class Environment:
     """n random bytes."""
     run_sync: RunSync = _in_thread
     """Where blocking work goes: a thread; in place when time is virtual, since virtual time would jump over a thread."""
+    run_foreign: RunSync = _left_on_cancel
+    """Where a plain function of a host's goes, and what may hang at a file that is not ours: who is cancelled leaves it to its thread."""
     disk: Disk = attrs.field(factory=RealDisk)
     http: Callable[[], httpx.AsyncClient] = _new_http_client
     """Makes a client; one a provider, for the runtime's life."""
@@ -82,7 +91,9 @@ class Environment:
         def now_ms() -> int:
             return EPOCH_MS + round(trio.current_time() * 1000)
 
-        return cls(now_ms=now_ms, random=source.randbytes, run_sync=_in_place, disk=disk or RealDisk())
+        return cls(
+            now_ms=now_ms, random=source.randbytes, run_sync=_in_place, run_foreign=_in_place, disk=disk or RealDisk()
+        )
 
     def timestamp(self) -> str:
         """Now, as entries bear it: ISO 8601, UTC, milliseconds."""

@@ -9,6 +9,8 @@ import trio
 from sapwood.actors.kernel.errors import alone
 from sapwood.events.content import without_surrogates
 
+LEAVE_AFTER: Final = 0.1
+"""Seconds that foreign code has to end when it is stopped: half of what an abort may take until it has settled (R4)."""
 LONGEST_WORDS: Final = 10_000
 """Characters of what went wrong: it is in the log for good, and some libraries put whole pages into it."""
 _ENDS: Final = (trio.Cancelled, KeyboardInterrupt, SystemExit)

@@ -97,6 +97,19 @@ class Input(Wire, frozen=True, kw_only=True):
         return (TextContent(text=self.text), *self.images) if self.images else self.text
 
 
+QueueName = Literal["steering", "follow_up"]
+"""Steering enters after the current turn's tools, a follow-up when the run would end."""
+QueueMode = Literal["one-at-a-time", "all"]
+"""How many inputs of a queue enter at once (R3)."""
+
+
+class QueuedInputs(Wire, frozen=True, kw_only=True):
+    """What waits, oldest first."""
+
+    steering: tuple[Input, ...] = ()
+    follow_up: tuple[Input, ...] = ()
+
+
 class Prompt(Command[None], frozen=True, kw_only=True, tag="prompt"):
     """Starts a run with this input. Refused while a run, a compaction or a navigation is on (R6)."""
 

@@ -8,11 +8,12 @@ from msgspec import UNSET, UnsetType
 
 from sapwood.events.asking import Ask
 from sapwood.events.base import Wire
-from sapwood.events.commands import Input, SessionState
+from sapwood.events.commands import Input, QueueName, SessionState
+from sapwood.events.content import ToolCall
 from sapwood.events.context import Context, Measured, Selection
 from sapwood.events.entries import KnownEntry
 from sapwood.events.ids import EntryId
-from sapwood.events.messages import AssistantMessage, Message
+from sapwood.events.messages import AssistantMessage, Message, ToolResultMessage
 from sapwood.events.models import Model
 from sapwood.events.runtime import Purpose
 
@@ -41,6 +42,13 @@ class Append(Ask[Appended], frozen=True, kw_only=True):
     """The parent of the first one, if it is to be another than the leaf: a branch. `Refused` if there is none of that id."""
     patient: bool = True
     """Whether it waits for a disk that refuses (S8), unacknowledged. False: it is refused with what the disk says."""
+
+
+class CatchUp(Ask[None], frozen=True, kw_only=True):
+    """Take in what another program has appended (S9): what is read from now on stands as an append would find it.
+
+    Refuses as an append would: a session that can only be read, a file that was taken away.
+    """
 
 
 class Withdraw(Ask[None], frozen=True, kw_only=True):
@@ -89,6 +97,8 @@ class Accept(Ask[None], frozen=True, kw_only=True):
     """An input is accepted: from now on it has exactly one outcome (R3). `SessionClosed` if nobody waits for one any more."""
 
     input: Input
+    queue: QueueName | None = None
+    """The queue that it waits in; None for what a run begins with."""
 
 
 class Resolve(Ask[None], frozen=True, kw_only=True):
@@ -112,3 +122,44 @@ class StopCall(Ask[bool], frozen=True, kw_only=True):
     """Ends a model call, or one that is about to come; its asker gets what came until now as an aborted message. False: not yet there."""
 
     call_id: CallId
+
+
+BatchId = str
+"""Names the calls of one answer within a session."""
+
+
+class Ran(Wire, frozen=True, kw_only=True):
+    """A call has its result, and that is in the log."""
+
+    message: ToolResultMessage
+    entry_id: EntryId
+    terminate: bool = False
+    """Whether the run may stop here, as far as this call goes."""
+
+
+class ToolsRan(Wire, frozen=True, kw_only=True):
+    """Every call has its result, in the order of the calls."""
+
+    results: tuple[Ran, ...]
+    last: EntryId
+    """What was recorded last."""
+
+
+class RunTools(Ask[ToolsRan], frozen=True, kw_only=True):
+    """Run these calls, and record a result of each as soon as it is there (R2). Whatever becomes of a call is a result.
+
+    Raises `StoreError` and the like if a result could not be recorded.
+    """
+
+    batch_id: BatchId
+    calls: tuple[ToolCall, ...]
+    behind: EntryId
+    """The entry that the first result hangs under."""
+    unrun: Literal["truncated", "broken"] | None = None
+    """Why none of them is to be run: the answer was cut off (R7), or what ran them broke."""
+
+
+class StopTools(Ask[None], frozen=True, kw_only=True):
+    """Stop the calls of an answer, or of one that is about to come: those under way are cancelled, and the others do not begin (R4)."""
+
+    batch_id: BatchId

@@ -15,15 +15,19 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sapwood.actors.agent.prepare import SectionContext, SystemPrompt
     from sapwood.actors.environment import Environment
+    from sapwood.actors.extensions.extension import Extension, ExtensionContext
     from sapwood.actors.inbox import Handle
     from sapwood.actors.kernel import Published, Reader, Resync, WouldDeadlock
     from sapwood.actors.model.providers.base import Finish, Provider, Request
     from sapwood.actors.model.providers.scripted import Scripted, ScriptedAnswer
-    from sapwood.events.commands import Delivered, Failed, InputOutcome, Returned, Snapshot, Withdrawn
+    from sapwood.actors.model.retry import RetryPolicy
+    from sapwood.actors.tools import Tool, ToolContext, ToolResult, tool
+    from sapwood.events.commands import Delivered, Failed, InputOutcome, QueuedInputs, Returned, Snapshot, Withdrawn
     from sapwood.events.content import ImageContent, TextContent, ThinkingContent, ToolCall
-    from sapwood.events.context import Context, ContextItem, ContextUsage
+    from sapwood.events.context import Context, ContextItem, ContextUsage, Measured
     from sapwood.events.damage import Damage
     from sapwood.events.deltas import TextDelta
+    from sapwood.events.entries import Replacement
     from sapwood.events.errors import (
         CannotOpen,
         CannotWrite,
@@ -49,6 +53,7 @@ if TYPE_CHECKING:
     from sapwood.reading import ReadSession, read
     from sapwood.runtime import Runtime, open_session
     from sapwood.session import Session
+    from sapwood.settings import Settings
     from sapwood.store.port import Store
 
 __all__ = [
@@ -62,6 +67,8 @@ __all__ = [
     "Delivered",
     "Environment",
     "Event",
+    "Extension",
+    "ExtensionContext",
     "Failed",
     "Finish",
     "Handle",
@@ -69,6 +76,7 @@ __all__ = [
     "InputOutcome",
     "InvalidSessionId",
     "Limits",
+    "Measured",
     "Model",
     "NewerVersion",
     "NotASession",
@@ -76,12 +84,15 @@ __all__ = [
     "Provider",
     "ProviderError",
     "Published",
+    "QueuedInputs",
     "ReadOnly",
     "ReadSession",
     "Reader",
     "Refused",
+    "Replacement",
     "Request",
     "Resync",
+    "RetryPolicy",
     "Returned",
     "Runtime",
     "SapwoodError",
@@ -93,6 +104,7 @@ __all__ = [
     "SessionClosed",
     "SessionInUse",
     "SessionStats",
+    "Settings",
     "Snapshot",
     "Spent",
     "StaleLeaf",
@@ -104,7 +116,10 @@ __all__ = [
     "TextContent",
     "TextDelta",
     "ThinkingContent",
+    "Tool",
     "ToolCall",
+    "ToolContext",
+    "ToolResult",
     "ToolResultMessage",
     "Usage",
     "UserMessage",
@@ -113,9 +128,21 @@ __all__ = [
     "Writer",
     "open_session",
     "read",
+    "tool",
 ]
 
 _HOMES = {
+    "Extension": "sapwood.actors.extensions.extension",
+    "ExtensionContext": "sapwood.actors.extensions.extension",
+    "Measured": "sapwood.events.context",
+    "QueuedInputs": "sapwood.events.commands",
+    "Replacement": "sapwood.events.entries",
+    "RetryPolicy": "sapwood.actors.model.retry",
+    "Settings": "sapwood.settings",
+    "Tool": "sapwood.actors.tools",
+    "ToolContext": "sapwood.actors.tools",
+    "ToolResult": "sapwood.actors.tools",
+    "tool": "sapwood.actors.tools",
     "SectionContext": "sapwood.actors.agent.prepare",
     "SystemPrompt": "sapwood.actors.agent.prepare",
     "Event": "sapwood.events.runtime",

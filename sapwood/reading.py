@@ -11,6 +11,7 @@ from sapwood.actors.environment import Environment
 from sapwood.actors.outgoing import marked
 from sapwood.actors.projection.counts import Counts
 from sapwood.actors.projection.fold import Fold
+from sapwood.actors.projection.system_prompt import rendered, replay
 from sapwood.actors.projection.tokenizer import counter_source
 from sapwood.actors.session_log.totals import Totals
 from sapwood.actors.session_log.view import View
@@ -79,6 +80,17 @@ class Reading:
         fold = self._fold()
         fold.pull()
         return marked(fold.context(explained=True))
+
+    @property
+    def system_prompt(self) -> str | None:
+        """What the branch's system messages come to, as one text; None if they come to nothing (P7).
+
+        What `open_session(system_prompt=…)` asks for is in it from the next prompt on.
+        """
+        fold = self._fold()
+        fold.pull()
+        prompt = replay(fold.selection().messages)
+        return (rendered(prompt) or None) if prompt is not None else None
 
     def context_usage(self, model: Model) -> ContextUsage:
         """How full the window of `model` is, in tokens; `tokens` is None while nobody can know (T5)."""

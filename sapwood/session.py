@@ -2,60 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from typing import TypeVar
 
-import attrs
 import trio
 
-from sapwood.actors.environment import Environment
-from sapwood.actors.exclusion.lease import Lease
-from sapwood.actors.inbox import Handle, Shelf
-from sapwood.actors.kernel import (
-    CRASHES,
-    ActorCrashed,
-    Closed,
-    Reader,
-    Ref,
-    System,
-    insist,
+from sapwood.actors.inbox import Handle
+from sapwood.actors.kernel import CRASHES, ActorCrashed, Closed, Reader, insist
+from sapwood.events.asking import Ask
+from sapwood.events.base import Json
+from sapwood.events.commands import (
+    Abort,
+    AppendCustom,
+    Delivered,
+    Edit,
+    FollowUp,
+    Input,
+    Prompt,
+    QueuedInputs,
+    Returned,
+    SessionState,
+    SetLabel,
+    SetModel,
+    SetThinkingLevel,
+    SetTools,
+    Steer,
+    Withdraw,
 )
-from sapwood.actors.projection.fold import Fold
-from sapwood.actors.projection.system_prompt import rendered, replay
-from sapwood.actors.session_log.view import View
-from sapwood.events.commands import Abort, Delivered, Prompt, SessionState
 from sapwood.events.content import ImageContent
 from sapwood.events.context import ContextUsage
-from sapwood.events.errors import SapwoodError, SessionBroken, SessionClosed
+from sapwood.events.entries import Replacement
+from sapwood.events.errors import Refused, SapwoodError, SessionBroken, SessionClosed
 from sapwood.events.ids import EntryId
 from sapwood.events.models import Model
 from sapwood.events.requests import Resolve, Restore
 from sapwood.events.runtime import Event
 from sapwood.reading import Reading
-from sapwood.taking import take_event, take_input, take_since
+from sapwood.taking import (
+    take_event,
+    take_input,
+    take_json,
+    take_model,
+    take_names,
+    take_replacement,
+    take_since,
+    take_text,
+)
+from sapwood.wiring import Wiring
+
+T = TypeVar("T")
 
 CLOSING_SECONDS = 2.0
 """How long closing waits for a run to record where it was stopped: an abort settles in a tenth of that (R4)."""
-
-
-@attrs.frozen(kw_only=True)
-class Wiring:
-    """What a session is made of. The runtime puts it together."""
-
-    system: System
-    agent: Ref
-    session_log: Ref
-    inbox: Ref
-    shelf: Shelf
-    lease: Lease
-    view: View
-    fold: Callable[[], Fold]
-    environment: Environment
-    let_go: Callable[[], Awaitable[None]]
-    """Closes the store, when nothing is being written."""
-    new_id: Callable[[], EntryId]
-    """Makes an entry's id that no entry has, and no input that is on its way."""
-    model: Model
 
 
 class Session(Reading):
@@ -87,13 +86,71 @@ class Session(Reading):
 
         `Refused` at once for what is no text or no image, and for an input with neither.
         """
-        if self._closed:
-            raise SessionClosed
-        wiring = self._wiring
-        taken = take_input(text, images, entry_id=wiring.new_id(), now_ms=wiring.environment.now_ms())
-        handle = wiring.shelf.put(taken, wiring.agent.guard)
+        taken = self._taken(text, images)
+        handle = self._wiring.shelf.put(taken, self._wiring.agent.guard)
         self._deliver(Prompt(input=taken))
         return handle
+
+    def steer(self, text: str, *, images: Sequence[ImageContent] = ()) -> Handle:
+        """Say something to a run that is on: it enters before the next request, behind the tools of the present turn (R3).
+
+        Where no run is on it waits for the next one, and enters behind what that begins with. The handle has exactly one outcome, when the
+        run that took it up has settled; until it enters it can be taken back: `Handle.cancel`. `Refused` as for `submit`.
+        """
+        taken = self._taken(text, images)
+        handle = self._wiring.shelf.put(taken, self._wiring.agent.guard, self._withdraw)
+        self._deliver(Steer(input=taken))
+        return handle
+
+    def follow_up(self, text: str, *, images: Sequence[ImageContent] = ()) -> Handle:
+        """Say something when the run would end: it gets a turn of its own then (R3). As `steer` otherwise."""
+        taken = self._taken(text, images)
+        handle = self._wiring.shelf.put(taken, self._wiring.agent.guard, self._withdraw)
+        self._deliver(FollowUp(input=taken))
+        return handle
+
+    def queue(self) -> QueuedInputs:
+        """What waits to be said, oldest first."""
+        return self._wiring.shelf.queues.present()
+
+    async def wait_idle(self) -> None:
+        """Wait until nobody changes the tree: what was asked for has settled. What waits in a queue may still wait.
+
+        `WouldDeadlock` in code that the run itself waits for.
+        """
+        self._wiring.agent.guard()
+        await self._wiring.lease.idle()
+
+    async def set_model(self, model: Model) -> None:
+        """Go on with another model, from the next request on. `Refused` for one whose provider was not given; `StoreError`."""
+        model = take_model(model)
+        if model.provider not in self._wiring.providers:
+            known = ", ".join(sorted(self._wiring.providers)) or "none"
+            raise Refused("no-model", f"no provider is called {model.provider!r} (there are: {known})")
+        await self._ask(SetModel(model=model))
+
+    async def set_thinking_level(self, level: str) -> None:
+        """Have the model think this much, from the next request on."""
+        await self._ask(SetThinkingLevel(level=take_text(level, "a thinking level")))
+
+    async def set_tools(self, names: Iterable[str]) -> None:
+        """Let the model call these of the tools that the session was opened with, from the next turn on. `Refused` for others."""
+        await self._ask(SetTools(names=take_names(names)))
+
+    async def edit(self, entry_id: EntryId, replacement: Replacement | None) -> EntryId:
+        """Hide an entry from the model (None), or let the model see other content in its place (P3). The id of the edit.
+
+        `Refused` for an entry that there is not.
+        """
+        return await self._ask(Edit(target=entry_id, replacement=take_replacement(replacement)))
+
+    async def label(self, entry_id: EntryId, label: str | None) -> EntryId:
+        """Mark an entry; None takes the mark off. `Refused` for an entry that there is not."""
+        return await self._ask(SetLabel(target=entry_id, label=None if label is None else take_text(label, "a label")))
+
+    async def append_custom(self, custom_type: str, data: Json = None) -> EntryId:
+        """Keep state of the host's in the log, at the leaf; the model does not see it. `Refused` for what is no JSON."""
+        return await self._ask(AppendCustom(custom_type=take_text(custom_type, "a custom type"), data=take_json(data)))
 
     def context_usage(self, model: Model | None = None) -> ContextUsage:
         """How full the window of the session's model is, or of `model`, in tokens (T5)."""
@@ -119,18 +176,7 @@ class Session(Reading):
 
     @property
     def model(self) -> Model:
-        return self._wiring.model
-
-    @property
-    def system_prompt(self) -> str | None:
-        """What the branch's system messages come to, as one text; None if they come to nothing (P7).
-
-        What `open_session(system_prompt=…)` asks for is in it from the next prompt on.
-        """
-        fold = self._fold()
-        fold.pull()
-        prompt = replay(fold.context().messages)
-        return (rendered(prompt) or None) if prompt is not None else None
+        return self._wiring.chosen.model
 
     @property
     def read_only(self) -> bool:
@@ -158,9 +204,27 @@ class Session(Reading):
         if self._closed:
             raise SessionClosed
         try:
-            return await insist(self._wiring.session_log, Restore())
+            return await insist(self._wiring.pen.session_log, Restore())
         except SapwoodError as error:
             raise _told(error) from error
+
+    async def _ask(self, command: Ask[T]) -> T:
+        self._wiring.agent.guard()
+        if self._closed:
+            raise SessionClosed
+        try:
+            return await insist(self._wiring.agent, command)
+        except SapwoodError as error:
+            raise _told(error) from error
+
+    async def _withdraw(self, entry_id: EntryId) -> bool:
+        return not self._closed and await insist(self._wiring.inbox, Withdraw(entry_id=entry_id))
+
+    def _taken(self, text: str, images: Sequence[ImageContent]) -> Input:
+        if self._closed:
+            raise SessionClosed
+        pen = self._wiring.pen
+        return take_input(text, images, entry_id=pen.new_id(), now_ms=pen.environment.now_ms())
 
     async def close(self) -> None:
         """Stop what runs, record it as stopped, let go of the file, and refuse what comes after.
@@ -178,35 +242,43 @@ class Session(Reading):
                 await self._stop()  # an agent that cannot be asked has nothing left to stop
         finally:
             try:
-                with trio.CancelScope(
-                    shield=True
-                ):  # what is being hardened cannot be left, and who asked for it is to be told the truth
+                # what is being hardened cannot be left, and who asked for it is to be told the truth
+                with trio.CancelScope(shield=True):
                     await self._wiring.let_go()
             finally:
-                for handle in self._wiring.shelf.handles():
-                    self._give_up(handle.entry_id, SessionClosed())
-                self._is_closed.set()
+                self._end()
+
+    def _end(self) -> None:
+        """Every handle has its outcome, and who reads events comes to their end."""
+        queue = self._wiring.shelf.queues.present()
+        for waiting in (*queue.steering, *queue.follow_up):
+            self._wiring.shelf.resolve(waiting.entry_id, Returned(text=waiting.text, images=waiting.images))
+        for handle in self._wiring.shelf.handles():
+            self._give_up(handle.entry_id, SessionClosed())
+        self._is_closed.set()
+        self._wiring.ring.close()
 
     async def _stop(self) -> None:
-        handles = self._wiring.shelf.handles()
-        if self.state != "idle" or handles:
+        shelf = self._wiring.shelf
+        under_way = [handle for handle in shelf.handles() if handle.entry_id not in shelf.queues]
+        if self.state != "idle" or under_way:
             await insist(self._wiring.agent, Abort())
-        for handle in handles:
+        for handle in under_way:
             await handle.done()
 
-    def _deliver(self, prompt: Prompt, *, again: bool = True) -> None:
+    def _deliver(self, said: Prompt | Steer | FollowUp, *, again: bool = True) -> None:
         """Ask the agent, and see to it that the handle has an outcome, whoever crashes on the way."""
-        entry_id = prompt.input.entry_id
+        entry_id = said.input.entry_id
 
         def answered(error: BaseException | None) -> None:
             if again and isinstance(error, ActorCrashed) and error.actor == self._wiring.agent.name:
-                self._deliver(prompt, again=False)
+                self._deliver(said, again=False)
             elif error is not None and entry_id not in self._wiring.view.tree:
                 self._give_up(entry_id, _told(error))
-            else:
+            elif isinstance(said, Prompt):
                 self._resolve(entry_id)
 
-        self._wiring.agent.ask_soon(prompt, answered)
+        self._wiring.agent.ask_soon(said, answered)
 
     def _resolve(self, entry_id: EntryId, *, again: bool = True) -> None:
         def answered(error: BaseException | None) -> None:

@@ -11,17 +11,23 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final, cast, get_args
 
+import msgspec
+
 from sapwood.actors.agent.prepare import SystemPrompt
 from sapwood.actors.environment import Environment
 from sapwood.actors.session_log.capping import MOST_BYTES, too_long
 from sapwood.actors.session_log.hygiene import uncontrolled
+from sapwood.actors.tools.tool import AskPerson, Tool, tool
+from sapwood.events.base import Json
 from sapwood.events.commands import Input
 from sapwood.events.content import ImageContent
 from sapwood.events.context import CounterName
+from sapwood.events.entries import Replacement
 from sapwood.events.errors import Refused, shown
 from sapwood.events.ids import EntryId
 from sapwood.events.models import Model
 from sapwood.events.runtime import Event
+from sapwood.settings import Settings
 from sapwood.store.port import Durability, Store
 
 if TYPE_CHECKING:
@@ -89,6 +95,48 @@ def take_system_prompt(prompt: object) -> SystemPrompt | None:
     return prompt
 
 
+def take_tools(tools: object) -> dict[str, Tool] | None:
+    """Tools by their names, as they are told; a plain function is made one. None: the host says nothing of tools."""
+    if tools is None:
+        return None
+    listed = _listed(tools)
+    if listed is None:
+        raise Refused("bad-input", f"tools is a list of functions and tools, not {shown(tools)}")
+    taken: dict[str, Tool] = {}
+    for one in listed:
+        if not isinstance(one, Tool) and not callable(one):
+            raise Refused("bad-input", f"a tool is a function with typed arguments, not {shown(one)}")
+        made = one if isinstance(one, Tool) else tool(one)
+        if made.name in taken:
+            raise Refused("bad-input", f"two tools are called {made.name!r}: a call could not tell them apart")
+        taken[made.name] = made
+    return taken
+
+
+def take_ask(ask: object) -> AskPerson:
+    """How a tool asks the person; without one whoever asks is refused."""
+    if ask is None:
+        return _nobody
+    if not callable(ask):
+        raise Refused("bad-input", f"ask is an async function of a question, not {shown(ask)}")
+    return cast("AskPerson", ask)
+
+
+async def _nobody(question: str, /) -> str:
+    raise Refused(
+        "bad-input", f"nobody can be asked here (open_session has no ask=…), and this was to be: {question:.200}"
+    )
+
+
+def take_settings(settings: object) -> Settings:
+    """How a session behaves."""
+    if settings is None:
+        return Settings()
+    if not isinstance(settings, Settings):
+        raise Refused("bad-input", f"settings is a sapwood.Settings, not {shown(settings)}")
+    return settings
+
+
 def take_environment(environment: object) -> Environment:
     """The outside world: the real one, unless the host has another."""
     if environment is None:
@@ -132,6 +180,37 @@ def take_read_only(read_only: object) -> bool:
     if not isinstance(read_only, bool):
         raise Refused("bad-input", f"read_only is True or False, not {shown(read_only)}")
     return read_only
+
+
+def take_names(names: object) -> tuple[str, ...]:
+    """Names of tools."""
+    listed = _listed(names)
+    if listed is None or not all(isinstance(one, str) for one in listed):
+        raise Refused("bad-input", f"tools are set by a list of their names, not by {shown(names)}")
+    return cast("tuple[str, ...]", listed)
+
+
+def take_text(text: object, what: str) -> str:
+    """Text that can be written."""
+    if not _is_text(text):
+        raise Refused("bad-input", f"{what} is text, not {shown(text)}")
+    return cast("str", text)
+
+
+def take_replacement(replacement: object) -> Replacement | None:
+    """What an entry is shown as, or None to hide it."""
+    if replacement is not None and not isinstance(replacement, Replacement):
+        raise Refused("bad-input", f"an edit has a Replacement, or None, not {shown(replacement)}")
+    return replacement
+
+
+def take_json(value: object) -> Json:
+    """A copy of what can be written as JSON: whoever gave it may change it later."""
+    try:
+        copy: Json = msgspec.json.decode(msgspec.json.encode(value))
+    except (TypeError, ValueError, RecursionError, OverflowError) as fault:
+        raise Refused("bad-input", f"what is kept in the log is JSON, and this is not: {fault}") from fault
+    return copy
 
 
 def take_event(event: object) -> Event:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import cast
 
 import trio
 
-from sapwood import Published, Runtime, Scripted, ScriptedAnswer, Session, SystemPrompt
+from sapwood import Extension, Published, Runtime, Scripted, ScriptedAnswer, Session, Settings, SystemPrompt, Tool
 from sapwood.actors.environment import Environment
 from sapwood.actors.kernel import Reader, Tap
+from sapwood.actors.tools.tool import AskPerson
 from sapwood.events.models import Model
 from sapwood.events.runtime import Event, MessageUpdate, name_of
 from sapwood.store.port import Durability, Store
@@ -28,13 +29,26 @@ async def talking(
     durability: Durability = "os",
     system_prompt: str | SystemPrompt | None = None,
     cwd: str = "/home/dev",
+    tools: Sequence[Tool | Callable[..., object]] | None = None,
+    ask: AskPerson | None = None,
+    extensions: Sequence[Extension] = (),
+    settings: Settings | None = None,
 ) -> AsyncGenerator[Session, None]:
     """A session whose model says `answers`, one a turn."""
     script = [ScriptedAnswer(text=answer) if isinstance(answer, str) else answer for answer in answers]
     world = environment or Environment.scripted(seed)
     runtime = Runtime(providers=[Scripted({"turn": script})], environment=world, counter="heuristic")
     async with runtime.open_session(
-        where, model=model, system_prompt=system_prompt, cwd=cwd, durability=durability, tap=tap
+        where,
+        model=model,
+        system_prompt=system_prompt,
+        cwd=cwd,
+        durability=durability,
+        tools=tools,
+        ask=ask,
+        extensions=extensions,
+        settings=settings,
+        tap=tap,
     ) as session:
         yield session
 

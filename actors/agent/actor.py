@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import assert_never
+from typing import Final, TypeVar, assert_never
 
 import attrs
 import trio
-from msgspec import UNSET
 
-from sapwood.actors.agent.prepare import Given, SectionContext, change
-from sapwood.actors.agent.run import (
-    IDLE,
+from sapwood.actors.agent.desk import Desk
+from sapwood.actors.agent.prepare import SectionContext, change
+from sapwood.actors.agent.run import IDLE, next_step
+from sapwood.actors.agent.setting import Setter
+from sapwood.actors.agent.steps import (
     Answered,
     Broke,
     CallModel,
+    CallTools,
+    Do,
     End,
     Happened,
     Prepare,
@@ -22,97 +24,136 @@ from sapwood.actors.agent.run import (
     Record,
     Recorded,
     Started,
+    TakeNext,
     Tell,
+    TellQueue,
     Told,
-    next_step,
+    Took,
+    ToolsDone,
+    Wait,
+    Waited,
 )
-from sapwood.actors.agent.sections import Sections
-from sapwood.actors.environment import Environment
-from sapwood.actors.kernel import CRASHES, Actor, ActorCrashed, OperationCrashed, Ref, Reply, Start, insist, insist_anew
+from sapwood.actors.kernel import (
+    CRASHES,
+    Actor,
+    ActorCrashed,
+    OperationCrashed,
+    Ref,
+    Refuse,
+    Reply,
+    Start,
+    insist,
+)
 from sapwood.actors.model.assembly import Draft, unfinished
 from sapwood.actors.projection.system_prompt import replay
-from sapwood.actors.session_log.view import View
-from sapwood.events.commands import Abort, Input, Prompt
-from sapwood.events.entries import MessageEntry
-from sapwood.events.errors import SapwoodError, SessionBroken, StaleLeaf
+from sapwood.actors.session_log.run_log import RunLog
+from sapwood.actors.tools.recorded import results_behind
+from sapwood.events.asking import Ask
+from sapwood.events.commands import (
+    Abort,
+    AppendCustom,
+    Edit,
+    FollowUp,
+    Input,
+    Prompt,
+    QueueName,
+    SetLabel,
+    SetModel,
+    SetThinkingLevel,
+    SetTools,
+    Steer,
+)
+from sapwood.events.errors import SapwoodError, SessionBroken
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import AssistantMessage
-from sapwood.events.models import Model
-from sapwood.events.requests import Accept, Acquire, Append, CallId, Generate, Select, StopCall, Withdraw
-from sapwood.events.runtime import AgentSettled, Diagnostic, Event
+from sapwood.events.requests import Accept, Acquire, CatchUp, Generate, RunTools, Select, StopCall, StopTools, ToolsRan
+from sapwood.events.runtime import AgentSettled, Diagnostic
 
-
-@attrs.frozen(kw_only=True)
-class Desk:
-    """Whom the agent may ask, and what it works with."""
-
-    exclusion: Ref
-    inbox: Ref
-    session_log: Ref
-    projection: Ref
-    model_actor: Ref
-    view: View
-    environment: Environment
-    new_id: Callable[[], EntryId]
-    """Makes an entry's id that no entry has, and no input that is on its way."""
-    publish: Callable[[Event], int]
-    release: Callable[[str], None]
-    """Gives the tree back."""
-    model: Model
-    sections: Sections | None
-    """The system prompt that the host asked for; None if it asked for none."""
+Asked = Prompt | Steer | FollowUp | Abort | SetModel | SetThinkingLevel | SetTools | Edit | SetLabel | AppendCustom
+STOPPED: Final = "the run was stopped"
+T = TypeVar("T")
 
 
 @attrs.define(eq=False)
 class _Run:
     """A run that was asked for."""
 
-    call: CallId
-    """Its model call, the one under way or the next one."""
+    key: EntryId
+    """Its first input."""
+    log: RunLog
     ended: trio.Event = attrs.field(factory=trio.Event)
     stopped: bool = False
-    """Whether nobody waits any more for a disk that refuses."""
-    preparing: trio.CancelScope | None = None
-    """What asks the sections of the system prompt."""
-    recording: EntryId | None = None
-    """What is being appended."""
-    last: EntryId | None = None
-    """What was appended last."""
+    idling: trio.CancelScope | None = None
+    """What nobody waits for once it is stopped: sections that are asked, time that goes by."""
+    under_way: tuple[Ref, StopCall | StopTools] | None = None
+    """Who works for it, and how that is stopped."""
+
+    async def stop(self) -> None:
+        self.stopped = True
+        if self.idling is not None:
+            self.idling.cancel(reason=STOPPED)
+        await self.log.stop()
+        if self.under_way is not None:
+            who, stop = self.under_way
+            await insist(who, stop)
+
+    async def ask(self, who: Ref, asked: Ask[T], stop: StopCall | StopTools) -> T:
+        """Ask for work that ends early when the run is stopped, before it begins or while it is under way."""
+        self.under_way = (who, stop)
+        try:
+            if self.stopped:
+                await insist(who, stop)
+            return await who.ask(asked)
+        finally:
+            self.under_way = None
 
 
-class Agent(Actor[Prompt | Abort]):
-    """Owns the run. Asked for prompts and aborts; announces everything that a run does."""
+class Agent(Actor[Asked]):
+    """Owns the run. Asked for whatever a host may ask; announces everything that a run does."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
+        self._setter = Setter(desk)
         self._runs: dict[EntryId, _Run] = {}
         """Those that were asked for and have not ended; all but one of them are about to be refused."""
 
-    def handle(self, message: Prompt | Abort) -> Reply | Start:
+    def handle(self, message: Asked) -> Reply | Refuse | Start:
         match message:
             case Prompt(input=taken):
                 if taken.entry_id in self._desk.view.tree:
                     return Reply()  # asked again after a crash: it was delivered, and its run is over
-                run = self._runs[taken.entry_id] = _Run(_call_id(taken, 0))
+                log = RunLog(self._desk.pen)
+                run = self._runs[taken.entry_id] = _Run(taken.entry_id, log)
                 return Start(lambda: self._run(taken, run), name=f"run {taken.entry_id}", owner="actor")
+            case Steer(input=taken):
+                return self._queue(taken, "steering")
+            case FollowUp(input=taken):
+                return self._queue(taken, "follow_up")
             case Abort():
                 return Start(self._abort, name="abort", owner="actor")
             case _:
-                assert_never(message)
+                return self._setter.handle(message)
+
+    def _queue(self, taken: Input, queue: QueueName) -> Start:
+        async def accept() -> None:
+            await insist(self._desk.inbox, Accept(input=taken, queue=queue))
+
+        return Start(accept, name=f"queue {taken.entry_id}", owner="actor")
 
     async def _run(self, taken: Input, run: _Run) -> None:
-        desk, key = self._desk, taken.entry_id
+        desk = self._desk
         try:
-            await desk.exclusion.ask(Acquire(newcomer="prompt", key=key))
+            await desk.exclusion.ask(Acquire(newcomer="prompt", key=run.key))
             await insist(desk.inbox, Accept(input=taken))
             await self._hold(taken, run)
         finally:
-            desk.release(key)
-            del self._runs[key]
+            desk.release(run.key)
+            del self._runs[run.key]
             run.ended.set()
 
     async def _hold(self, taken: Input, run: _Run) -> None:
         """The run, and the news that it has settled, whatever becomes of it."""
+        desk = self._desk
         settled = AgentSettled(aborted=True)
         try:
             end = await self._turns(taken, run)
@@ -122,125 +163,141 @@ class Agent(Actor[Prompt | Abort]):
             raise
         finally:
             if settled.error_message is not None:
-                self._desk.publish(Diagnostic(code="run_failed", message=settled.error_message))
-            self._desk.release(taken.entry_id)
-            self._desk.publish(settled)
+                desk.publish(Diagnostic(code="run_failed", message=settled.error_message))
+            if desk.shelf.queues.put_back():  # what was taken and not recorded waits again (R3)
+                desk.publish(desk.shelf.news())
+            desk.release(run.key)
+            desk.publish(settled)
         if end.error is not None:
             raise end.error
 
     async def _turns(self, taken: Input, run: _Run) -> End:
-        state = IDLE
-        happened: Happened = Started(taken, prepares=self._desk.sections is not None)
+        state = attrs.evolve(IDLE, rules=self._desk.rules)
+        happened: Happened = Started(taken)
         while True:
             state, do = next_step(state, happened)
             if isinstance(do, End):
                 return do
             try:
-                happened = await self._effect(do, taken, run)
+                happened = await self._effect(do, run)
             except SapwoodError as failure:
                 happened = Broke(failure)
 
-    async def _effect(self, do: Tell | Prepare | Record | CallModel, taken: Input, run: _Run) -> Happened:
+    async def _effect(self, do: Do, run: _Run) -> Happened:
         match do:
             case Tell(event):
                 self._desk.publish(event)
                 return Told()
+            case TellQueue():
+                self._desk.publish(self._desk.shelf.news())
+                return Told()
+            case TakeNext():
+                return self._take(do, run)
             case Prepare():
                 return await self._prepare(run)
-            case Record():
-                return await self._record(do, run)
-            case CallModel(turn_index):
-                run.call = _call_id(taken, turn_index)
-                try:
-                    return Answered(await self._answer(run.call))
-                except (ActorCrashed, OperationCrashed) as crash:
-                    return Answered(self._no_answer(str(crash)))
+            case Record(message=message, entry_id=entry_id):
+                return Recorded(message, await run.log.append(message, entry_id))
+            case CallModel(number):
+                return await self._answer(number, run)
+            case CallTools():
+                return await self._tools(do, run)
+            case Wait(delay_ms):
+                return await self._wait(delay_ms, run)
+            case End():
+                raise AssertionError("the end is no effect")
             case _:
                 assert_never(do)
 
-    async def _prepare(self, run: _Run) -> Happened:
+    def _take(self, do: TakeNext, run: _Run) -> Took:
+        """Without a checkpoint: between the last look and the end of the run nothing can come in."""
+        for queue in () if run.stopped else do.queues:
+            taken = self._desk.shelf.queues.take(queue)
+            if taken is not None:
+                return Took(do, taken, queue)
+        return Took(do)
+
+    async def _prepare(self, run: _Run) -> Prepared:
         """Ask first, and compare with the branch as it is then. A run that was stopped meanwhile says nothing of its prompt."""
-        desk, sections = self._desk, self._desk.sections
-        given = None if sections is None or run.stopped else await self._ask_sections(sections, run)
-        if sections is None or given is None:
+        desk = self._desk
+        tools = desk.chosen.definitions()
+        if tools is None and desk.sections.asked_for:
+            tools = ()  # who asks for a prompt asks for the whole of it
+        if run.stopped or (tools is None and not desk.sections.asked_for):
             return Prepared(None)
-        selection = await insist(desk.projection, Select())
-        now_ms = desk.environment.now_ms()
-        return Prepared(change(given, replay(selection.messages), tools=sections.tools, now_ms=now_ms))
+        await insist(desk.session_log, CatchUp())  # a session that cannot be written asks no section
+        header = desk.view.header
+        context = SectionContext(session_id=header.id, cwd=header.cwd, model=desk.chosen.model)
+        with trio.CancelScope() as run.idling:
+            given = await desk.sections.ask(context, tools or ())
+            await insist(desk.session_log, CatchUp())  # what is compared with is what the message comes behind
+            selection = await insist(desk.projection, Select())
+            now_ms = desk.environment.now_ms()
+            return Prepared(change(given, replay(selection.messages), tools=tools, now_ms=now_ms))
+        return Prepared(None)
 
-    async def _ask_sections(self, sections: Sections, run: _Run) -> dict[str, Given] | None:
-        """What they give; None if an abort came first."""
-        header = self._desk.view.header
-        context = SectionContext(session_id=header.id, cwd=header.cwd, model=self._desk.model)
-        with trio.CancelScope() as run.preparing:
-            return await sections.ask(context)
-        return None
-
-    async def _record(self, do: Record, run: _Run) -> Happened:
-        desk = self._desk
-        entry_id = do.entry_id or desk.new_id()
-        entry = MessageEntry(id=entry_id, parent_id=None, timestamp=desk.environment.timestamp(), message=do.message)
-        run.recording = entry_id
-        try:
-            await self._append(entry, run)
-        finally:
-            run.recording = None
-        run.last = entry_id
-        return Recorded(do.message, entry_id)
-
-    async def _append(self, entry: MessageEntry, run: _Run) -> None:
-        """Behind what this run recorded last and what another program wrote behind that; what it wrote elsewhere is a branch (S9)."""
-        desk, last = self._desk, UNSET if run.last is None else run.last
-
-        def behind_the_last() -> Append:
-            return Append(entries=(entry,), expected_leaf=last, patient=not run.stopped)
-
-        def wherever_the_run_is() -> Append:
-            under = UNSET if self._leads_to_the_leaf(run.last) else last
-            return Append(entries=(entry,), under=under, patient=not run.stopped)
-
-        try:
-            await insist_anew(desk.session_log, behind_the_last)
-        except StaleLeaf:
-            if not self._leads_to_the_leaf(run.last):
-                told = "another program began a branch of this session meanwhile: this run goes on with its own"
-                desk.publish(Diagnostic(code="leaf_moved", message=told, entry_id=run.last))
-            await insist_anew(desk.session_log, wherever_the_run_is)
-
-    def _leads_to_the_leaf(self, entry_id: EntryId | None) -> bool:
-        tree = self._desk.view.tree
-        place = None if entry_id is None else tree.index(entry_id)
-        return place is not None and tree.leaf is not None and tree.is_ancestor(place, tree.leaf)
-
-    async def _answer(self, call_id: CallId) -> AssistantMessage:
+    async def _answer(self, number: int, run: _Run) -> Answered:
         desk = self._desk
         selection = await insist(desk.projection, Select())
-        # asked once: a call that was begun may have been billed, and whether another one is worth it is a decision (M4)
-        return await desk.model_actor.ask(
-            Generate(
-                call_id=call_id,
-                model=desk.model,
-                purpose="turn",
-                messages=selection.messages,
-                thinking_level=selection.thinking_level,
-            ),
+        asked = Generate(
+            call_id=f"{run.key}/{number}",
+            model=desk.chosen.model,
+            purpose="turn",
+            messages=selection.messages,
+            thinking_level=selection.thinking_level,
         )
+        try:
+            # asked once: a call that was begun may have been billed, and whether another one is worth it is a decision (M4)
+            answer = await run.ask(desk.model_actor, asked, StopCall(call_id=asked.call_id))
+        except (ActorCrashed, OperationCrashed) as crash:
+            answer = self._no_answer(str(crash))
+        return Answered(answer, self._jitter() if answer.stop_reason == "error" else 0.0)
+
+    def _jitter(self) -> float:
+        return int.from_bytes(self._desk.environment.random(2), "big") / 2**16
 
     def _no_answer(self, error: str) -> AssistantMessage:
         """A call that broke is a failed answer like any other: the log shows it, and it is not sent again."""
         now = self._desk.environment.now_ms()
-        return unfinished(Draft(), self._desk.model, started_ms=now, reason="error", error=error)
+        return unfinished(Draft(), self._desk.chosen.model, started_ms=now, reason="error", error=error)
+
+    async def _tools(self, do: CallTools, run: _Run) -> ToolsDone:
+        if run.log.last is None:
+            raise AssertionError("calls are run of an answer that is in the log")
+        asked = RunTools(
+            batch_id=f"{run.key}/{do.number}",
+            calls=do.calls,
+            behind=run.log.last,
+            unrun="truncated" if do.truncated else None,
+        )
+        try:
+            ran = await run.ask(self._desk.tools, asked, StopTools(batch_id=asked.batch_id))
+        except (ActorCrashed, OperationCrashed):
+            ran = await self._broken(asked)
+        run.log.last = ran.last
+        return ToolsDone(ran.results, run.stopped)
+
+    async def _broken(self, asked: RunTools) -> ToolsRan:
+        """What ran the calls broke: results that are in the log stand, the other calls are told so, and none is run again."""
+        there, last = results_behind(self._desk.view, asked.behind)
+        lacking = tuple(call for call in asked.calls if call.id not in there)
+        if lacking:
+            rest = RunTools(batch_id=f"{asked.batch_id}/rest", calls=lacking, behind=last, unrun="broken")
+            ran = await insist(self._desk.tools, rest)
+            there |= {one.message.tool_call_id: one for one in ran.results}
+            last = ran.last
+        return ToolsRan(results=tuple(there[call.id] for call in asked.calls), last=last)
+
+    async def _wait(self, delay_ms: float, run: _Run) -> Waited:
+        with trio.CancelScope() as run.idling:
+            if not run.stopped:
+                await trio.sleep(delay_ms / 1000)
+        run.idling = None
+        return Waited(run.stopped)
 
     async def _abort(self) -> None:
-        desk, runs = self._desk, tuple(self._runs.values())
+        runs = tuple(self._runs.values())
         for run in runs:
-            run.stopped = True
-            if run.preparing is not None:
-                run.preparing.cancel(reason="the run was stopped")
-        for run in runs:
-            if run.recording is not None:
-                await insist(desk.session_log, Withdraw(entry_id=run.recording))
-            await insist(desk.model_actor, StopCall(call_id=run.call))
+            await run.stop()
         for run in runs:
             await run.ended.wait()
 
@@ -251,8 +308,3 @@ def _settled(aborted: bool, error: Exception | None, unrecorded: AssistantMessag
     return AgentSettled(
         aborted=aborted, error_message=told, error_type=None if error is None else kind.__name__, unrecorded=unrecorded
     )
-
-
-def _call_id(taken: Input, turn_index: int) -> CallId:
-    """The call of a turn: known before it is made, so that it can be stopped before it is made."""
-    return f"{taken.entry_id}/{turn_index}"

@@ -19,6 +19,7 @@ import attrs
 from sapwood.actors.projection.system_prompt import PREAMBLE, check_section_name, delta, section
 from sapwood.actors.session_log.capping import MOST_BYTES, too_long
 from sapwood.actors.session_log.hygiene import uncontrolled
+from sapwood.events.content import without_surrogates
 from sapwood.events.errors import Refused
 from sapwood.events.ids import SessionId
 from sapwood.events.messages import SystemMessage, ToolDefinition
@@ -114,7 +115,8 @@ def accepted(answer: object) -> Given:
     if answer is None:
         return None
     if not isinstance(answer, str):
-        return Unanswered(f"it gave {answer!r:.80}, which is neither text nor None")
+        return Unanswered(without_surrogates(f"it gave {answer!r:.80}, which is neither text nor None"))
+    answer = str.__add__("", answer)  # what a host derives from str is taken as the text that it is
     size = too_long(answer)
     if size is not None:
         return Unanswered(f"a section has at most {MOST_BYTES:,} bytes, and this one has {size:,}")
@@ -139,14 +141,19 @@ def wanted(answers: Mapping[str, Given], present: SystemMessage | None) -> dict[
 
 
 def change(
-    answers: Mapping[str, Given],
+    answers: Mapping[str, Given] | None,
     present: SystemMessage | None,
     *,
-    tools: Sequence[ToolDefinition] = (),
+    tools: Sequence[ToolDefinition] | None = (),
     now_ms: int,
 ) -> SystemMessage | None:
-    """What is to be recorded before the turn, if anything is (P7)."""
-    return delta(present, wanted(answers, present), tools, now_ms=now_ms)
+    """What is to be recorded before the turn, if anything is (P7). None for sections, or tools, that the branch may keep as it has them."""
+    there = SystemMessage(content="", timestamp=now_ms) if present is None else present
+    if answers is None:
+        sections = {name: text for name, text in (there.sections or {}).items() if text is not None}
+    else:
+        sections = wanted(answers, present)
+    return delta(present, sections, (there.tools_added or ()) if tools is None else tools, now_ms=now_ms)
 
 
 def tools_text(tools: Iterable[ToolDefinition]) -> str:

@@ -4,171 +4,232 @@
 2. That a message is over is told when it is in the log, never before; the model is not called before the input is (S4).
 3. Every run ends: each `Do` is followed by another one or by `End`, whatever happens, and `agent_end` is told before it if it can be.
 4. An answer that could not be recorded is not lost: `End` has it.
-5. Where the host asked for a system prompt, a turn is prepared before its first message is recorded; what changed comes before that (P7).
+5. A turn is prepared before its first message is recorded; what changed of the prompt comes before that (P7).
+6. Steering enters before the next request, follow-ups when the run would end (R3). What was stopped asks for neither.
+7. A failed answer may be asked for again, by the one policy (M4): with a low-level run of its own, and nothing new but what was steered.
 """
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import Final, assert_never
 
 import attrs
 
-from sapwood.events.commands import Input
-from sapwood.events.errors import SapwoodError
+from sapwood.actors.agent.steps import (
+    Answered,
+    Broke,
+    CallModel,
+    CallTools,
+    Do,
+    End,
+    Happened,
+    Prepare,
+    Prepared,
+    Record,
+    Recorded,
+    Started,
+    TakeNext,
+    Tell,
+    TellQueue,
+    Told,
+    Took,
+    ToolsDone,
+    Wait,
+    Waited,
+)
+from sapwood.actors.model.retry import Again, No, RetryPolicy, retry
+from sapwood.events.commands import Input, QueueMode
+from sapwood.events.content import ToolCall
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import AssistantMessage, Message, SystemMessage, UserMessage
-from sapwood.events.runtime import AgentEnd, AgentStart, Event, MessageEnd, MessageStart, TurnEnd, TurnStart
+from sapwood.events.runtime import (
+    AgentEnd,
+    AgentStart,
+    AutoRetryEnd,
+    AutoRetryStart,
+    MessageEnd,
+    MessageStart,
+    TurnEnd,
+    TurnStart,
+)
+
+NEXT: Final = TakeNext(("steering", "follow_up"), begins=True)
+CANCELLED: Final = "the wait before another attempt was cancelled"
 
 
-@attrs.frozen
-class Tell:
-    """Publish this event."""
+@attrs.frozen(kw_only=True)
+class Rules:
+    """What a run goes by."""
 
-    event: Event
-
-
-@attrs.frozen
-class Prepare:
-    """Find out what the system prompt is to be, and what of it the branch does not have."""
+    steering: QueueMode = "one-at-a-time"
+    follow_up: QueueMode = "one-at-a-time"
+    retry: RetryPolicy = attrs.field(factory=RetryPolicy)
 
 
-@attrs.frozen
-class Record:
-    """Append this message; under this id, if it has one already."""
-
-    message: SystemMessage | UserMessage | AssistantMessage
-    entry_id: EntryId | None = None
-
-
-@attrs.frozen
-class CallModel:
-    """Project, and ask the model for one answer."""
-
-    turn_index: int
-
-
-@attrs.frozen
-class End:
-    """Nothing more is to be done."""
-
-    aborted: bool
-    error: SapwoodError | None = None
-    """What broke the run, if something did."""
-    unrecorded: AssistantMessage | None = None
-    """The answer that was to be recorded then."""
-
-
-Do = Tell | Prepare | Record | CallModel | End
-
-
-@attrs.frozen
-class Started:
-    """The run has the tree, and this is what it is for."""
-
-    input: Input
-    prepares: bool = False
-    """Whether its turns are prepared: the host asked for a system prompt."""
-
-
-@attrs.frozen
-class Told:
-    """The event is published."""
-
-
-@attrs.frozen
-class Prepared:
-    """The turn is prepared, and this is to be said before it."""
-
-    change: SystemMessage | None
-
-
-@attrs.frozen
-class Recorded:
-    """The message is in the log."""
-
-    message: SystemMessage | UserMessage | AssistantMessage
-    entry_id: EntryId
-
-
-@attrs.frozen
-class Answered:
-    """The model gave an answer, a failed one perhaps."""
-
-    message: AssistantMessage
-
-
-@attrs.frozen
-class Broke:
-    """What was to be done could not be: the disk refused, or an actor crashed."""
-
-    error: SapwoodError
-
-
-Happened = Started | Told | Prepared | Recorded | Answered | Broke
-
-
-@attrs.frozen
+@attrs.frozen(kw_only=True)
 class RunState:
     """A run, between two steps."""
 
+    rules: Rules = Rules()
     turn_index: int = 0
+    """Of the low-level run, as Pi counts."""
+    number: int = 0
+    """Answers that the whole run has had."""
+    attempt: int = 0
+    """Retries of the present answer."""
+    retry: Again | No | None = None
+    """Whether the answer that failed is asked for again; None for one that did not fail."""
     messages: tuple[Message, ...] = ()
-    """What this run put into the log."""
+    """What this low-level run put into the log."""
+    over: bool = False
+    """Whether its end was told."""
     todo: tuple[Do, ...] = ()
-    answer: AssistantMessage | None = None
+    unrecorded: AssistantMessage | None = None
     """What the model said, until it is in the log."""
+    answer: AssistantMessage | None = None
+    """What it said last, in the log."""
     ending: End | None = None
     """What is left to do, of a run that broke."""
 
 
-IDLE = RunState()
+IDLE: Final = RunState()
 
 
 def next_step(state: RunState, happened: Happened) -> tuple[RunState, Do]:
     """The state after what happened, and the one thing to do now."""
-    match happened:
-        case Started(input=taken, prepares=prepares):
-            message = UserMessage(content=taken.content, timestamp=taken.timestamp)
-            opening = (Tell(AgentStart()), Tell(TurnStart(turn_index=0)), *((Prepare(),) if prepares else ()))
-            state = RunState(todo=(*opening, *_saying(message, taken.entry_id)))
-        case Prepared(change=change):
-            state = state if change is None else attrs.evolve(state, todo=(*_saying(change), *state.todo))
-        case Recorded(message=message, entry_id=entry_id):
-            told = Tell(MessageEnd(message=message, entry_id=entry_id))
-            todo = (told, *_after(state, message), *state.todo)
-            state = attrs.evolve(state, messages=(*state.messages, message), todo=todo, answer=None)
-        case Answered(message=answer):
-            state = attrs.evolve(state, todo=(Record(answer),), answer=answer)
-        case Broke() if state.ending is not None:  # in telling that it ends
-            state = attrs.evolve(state, todo=(state.ending,))
-        case Broke(error=error):
-            end = End(aborted=False, error=error, unrecorded=state.answer)
-            telling = Tell(AgentEnd(messages=state.messages, will_retry=False))
-            state = attrs.evolve(state, todo=(telling, end), ending=end)
-        case Told():
-            pass
-        case _:
-            assert_never(happened)
+    state = _after(state, happened)
     first, *rest = state.todo
     return attrs.evolve(state, todo=tuple(rest)), first
 
 
-def _saying(message: SystemMessage | UserMessage, entry_id: EntryId | None = None) -> tuple[Do, ...]:
+def _after(state: RunState, happened: Happened) -> RunState:
+    match happened:
+        case Started(input=taken):
+            return _begun(state, *_saying(taken), TakeNext(("steering",), begins=False))
+        case Told():
+            return state
+        case Prepared(change=change):
+            return state if change is None else _first(state, *_announced(change))
+        case Took():
+            return _took(state, happened)
+        case Answered(message=answer, jitter=jitter):
+            state = attrs.evolve(state, number=state.number + 1, retry=_verdict(state, answer, jitter))
+            return _first(attrs.evolve(state, unrecorded=answer), Record(answer))
+        case Recorded(message=message, entry_id=entry_id):
+            state = attrs.evolve(state, messages=(*state.messages, message), unrecorded=None)
+            state = _answered(state, message) if isinstance(message, AssistantMessage) else state
+            return _first(state, Tell(MessageEnd(message=message, entry_id=entry_id)))
+        case ToolsDone():
+            return _tools_done(state, happened)
+        case Waited(stopped=True):
+            return _first(state, _gave_up(state, CANCELLED), End(aborted=True))
+        case Waited():
+            return _begun(state, TakeNext(("steering",), begins=False))
+        case Broke() if state.ending is not None:  # in telling that it ends
+            return attrs.evolve(state, todo=(state.ending,))
+        case Broke(error=error):
+            end = End(aborted=False, error=error, unrecorded=state.unrecorded)
+            return attrs.evolve(state, todo=(*_closing(state), end), ending=end)
+        case _:
+            assert_never(happened)
+
+
+def _first(state: RunState, *things: Do) -> RunState:
+    """With these to do before all others."""
+    return attrs.evolve(state, todo=(*things, *state.todo))
+
+
+def _begun(state: RunState, *things: Do) -> RunState:
+    """A low-level run begins, with these before its first request."""
+    state = attrs.evolve(state, messages=(), over=False)
+    return _first(_turn(state, 0, *things), Tell(AgentStart()))
+
+
+def _turn(state: RunState, turn_index: int, *things: Do) -> RunState:
+    todo = (Tell(TurnStart(turn_index=turn_index)), Prepare(), *things, CallModel(state.number))
+    return _first(attrs.evolve(state, turn_index=turn_index), *todo)
+
+
+def _saying(taken: Input) -> tuple[Do, ...]:
+    return _announced(UserMessage(content=taken.content, timestamp=taken.timestamp), taken.entry_id)
+
+
+def _announced(message: SystemMessage | UserMessage, entry_id: EntryId | None = None) -> tuple[Do, ...]:
     return Tell(MessageStart(message=message)), Record(message, entry_id)
 
 
-def _after(state: RunState, message: SystemMessage | UserMessage | AssistantMessage) -> tuple[Do, ...]:
-    """What follows a message that is in the log, besides what is to be done anyway."""
-    match message:
-        case SystemMessage():
-            return ()
-        case UserMessage():
-            return (CallModel(state.turn_index),)
-        case AssistantMessage(stop_reason=reason):
-            return (
-                Tell(TurnEnd(message=message, tool_results=())),
-                Tell(AgentEnd(messages=(*state.messages, message), will_retry=False)),
-                End(aborted=reason == "aborted"),
+def _took(state: RunState, took: Took) -> RunState:
+    asked, taken = took.asked, took.input
+    if taken is None:
+        if not asked.begins:
+            return state
+        if state.over:
+            return _first(state, End(aborted=False))
+        return _first(
+            attrs.evolve(state, over=True), *_closing(state), NEXT
+        )  # who hears of the end may queue something
+    mode = state.rules.steering if took.queue == "steering" else state.rules.follow_up
+    more = (TakeNext((took.queue,), begins=False),) if mode == "all" else ()
+    things = (TellQueue(), *_saying(taken), *more)
+    if not asked.begins:
+        return _first(state, *things)
+    return _begun(state, *things) if state.over else _turn(state, state.turn_index + 1, *things)
+
+
+def _verdict(state: RunState, answer: AssistantMessage, jitter: float) -> Again | No | None:
+    if answer.stop_reason != "error":
+        return None
+    return retry(answer.error_message, state.attempt + 1, state.rules.retry, jitter=jitter)
+
+
+def _answered(state: RunState, answer: AssistantMessage) -> RunState:
+    """What follows an answer that is in the log."""
+    turn_end = Tell(TurnEnd(message=answer, tool_results=()))
+    calls = tuple(block for block in answer.content if isinstance(block, ToolCall))
+    match answer.stop_reason, state.retry:
+        case "error", Again(delay_ms=delay_ms):
+            again = AutoRetryStart(
+                attempt=state.attempt + 1,
+                max_attempts=state.rules.retry.max_retries,
+                delay_ms=delay_ms,
+                error_message=answer.error_message or "",
             )
-        case _:
-            assert_never(message)
+            todo = (turn_end, *_closing(state, will_retry=True), Tell(again), Wait(delay_ms))
+            return _first(attrs.evolve(state, attempt=state.attempt + 1, over=True), *todo)
+        case "error" | "aborted" as reason, _:
+            gave_up = (_gave_up(state, answer.error_message),) if state.attempt else ()
+            last = End(aborted=True) if reason == "aborted" else NEXT
+            todo = (turn_end, *_closing(state), *gave_up, last)
+            return _first(attrs.evolve(state, attempt=0, over=True), *todo)
+        case reason, _:
+            good = (Tell(AutoRetryEnd(success=True, attempt=state.attempt)),) if state.attempt else ()
+            state = attrs.evolve(state, attempt=0, answer=answer)
+            if not calls:
+                return _first(state, *good, turn_end, NEXT)
+            return _first(state, *good, CallTools(state.number, calls, truncated=reason == "length"))
+
+
+def _tools_done(state: RunState, done: ToolsDone) -> RunState:
+    """The results are told in the order of the calls, however they came, and the next turn begins."""
+    if state.answer is None:
+        raise AssertionError("calls are run of an answer that is in the log")
+    results = tuple(ran.message for ran in done.results)
+    told: list[Do] = []
+    for ran in done.results:
+        told += [Tell(MessageStart(message=ran.message)), Tell(MessageEnd(message=ran.message, entry_id=ran.entry_id))]
+    told.append(Tell(TurnEnd(message=state.answer, tool_results=results)))
+    state = attrs.evolve(state, messages=(*state.messages, *results))
+    if done.stopped:
+        return _first(attrs.evolve(state, over=True), *told, *_closing(state), End(aborted=True))
+    if all(ran.terminate for ran in done.results):
+        return _first(state, *told, NEXT)
+    return _first(_turn(state, state.turn_index + 1, TakeNext(("steering",), begins=False)), *told)
+
+
+def _closing(state: RunState, *, will_retry: bool = False) -> tuple[Do, ...]:
+    """The end of the low-level run, if it was not told."""
+    return () if state.over else (Tell(AgentEnd(messages=state.messages, will_retry=will_retry)),)
+
+
+def _gave_up(state: RunState, error: str | None) -> Tell:
+    return Tell(AutoRetryEnd(success=False, attempt=state.attempt, final_error=error))

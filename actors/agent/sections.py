@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import Final
@@ -28,7 +29,8 @@ from sapwood.actors.agent.prepare import (
 )
 from sapwood.actors.agent.project_files import LeftOut, find_project_files
 from sapwood.actors.environment import Environment
-from sapwood.actors.foreign import end_in, words_of
+from sapwood.actors.foreign import LEAVE_AFTER, end_in, words_of
+from sapwood.actors.kernel import Apart, OperationCrashed
 from sapwood.actors.projection.system_prompt import PREAMBLE
 from sapwood.events.messages import ToolDefinition
 from sapwood.events.runtime import Diagnostic, Event
@@ -42,16 +44,12 @@ class Sections:
 
     def __init__(
         self,
-        prompt: SystemPrompt,
+        prompt: SystemPrompt | None,
         environment: Environment,
         publish: Callable[[Event], int],
         report: Callable[[str, BaseException], None],
-        *,
-        tools: Sequence[ToolDefinition] = (),
     ) -> None:
-        """`report` is told of each fault in a section function: whose, and what it raised."""
-        self.tools = tools
-        """What the model is to be told that it can call."""
+        """`prompt`: None if the host asks for none. `report` is told of each fault in a section function: whose, and what it raised."""
         self._prompt = prompt
         self._environment = environment
         self._publish = publish
@@ -59,9 +57,20 @@ class Sections:
         self._left_out: tuple[LeftOut, ...] = ()
         """Files that were left out the last time: what is so again is not told again."""
 
-    async def ask(self, context: SectionContext) -> dict[str, Given]:
-        """What each section comes to, in the order in which they are declared."""
-        asked = ordered(self._defaults(), self._prompt.sections)
+    @property
+    def asked_for(self) -> bool:
+        """Whether the host asks for a system prompt; without one there is nothing to ask."""
+        return self._prompt is not None
+
+    async def ask(self, context: SectionContext, tools: Sequence[ToolDefinition] = ()) -> dict[str, Given] | None:
+        """What each section comes to, in the order in which they are declared; None if no prompt is asked for.
+
+        `tools`: what the model is told that it can call.
+        """
+        prompt = self._prompt
+        if prompt is None:
+            return None
+        asked = ordered(self._defaults(prompt, tools), prompt.sections)
         given: dict[str, Given] = dict.fromkeys(asked)
         async with trio.open_nursery() as nursery:
             for name, section in asked.items():
@@ -75,15 +84,15 @@ class Sections:
                 self._publish(Diagnostic(code="section_failed", message=told, facts={"section": name}))
         return given
 
-    def _defaults(self) -> dict[str, Section]:
-        prompt = self._prompt
+    def _defaults(self, prompt: SystemPrompt, tools: Sequence[ToolDefinition]) -> dict[str, Section]:
         sections: dict[str, Section] = {
             PREAMBLE: prompt.preamble,
-            "tools": tools_text(self.tools),
+            "tools": tools_text(tools),
             "skills": skills_text(prompt.skills),
         }
         if prompt.project_context is not False:
-            sections["project_context"] = self._project_context
+            folder = None if prompt.project_context is True else prompt.project_context
+            sections["project_context"] = lambda context: self._project_context(context, folder)
         if prompt.cwd:
             sections["cwd"] = lambda context: context.cwd
         return sections
@@ -96,21 +105,29 @@ class Sections:
         given: dict[str, Given],
     ) -> None:
         given[name] = Unanswered(f"it did not come within {LIMIT:g} s")
+        part = Apart(lambda: self._answer(name, section, context), name=f"section {name}", grace=LEAVE_AFTER)
         try:
             with trio.move_on_after(LIMIT):
-                answer = section(context)
-                given[name] = accepted(await answer if inspect.isawaitable(answer) else answer)
+                given[name] = await part.run()
+        except OperationCrashed as crash:  # it left something open that is not its own
+            given[name] = Unanswered(words_of(crash.__cause__ or crash))
+            self._report(name, crash)
+
+    async def _answer(self, name: str, section: Callable[[SectionContext], object], context: SectionContext) -> Given:
+        """The foreign code, and whatever comes of it."""
+        try:
+            answer = section(context)
+            return accepted(await answer if inspect.isawaitable(answer) else answer)
         except BaseException as fault:  # noqa: BLE001 - foreign code, and its end may be a part of what it raised
             ended = end_in(fault)
             if ended is not None:  # what else was raised on the way out is nobody's
                 raise ended from None
-            given[name] = Unanswered(words_of(fault))
             self._report(name, fault)
+            return Unanswered(words_of(fault))
 
-    async def _project_context(self, context: SectionContext) -> str:
-        given = self._prompt.project_context
-        folder = context.cwd if isinstance(given, bool) else str(PurePath(context.cwd, given))
-        found = await self._environment.run_sync(lambda: find_project_files(self._environment.disk, folder))
+    async def _project_context(self, context: SectionContext, named: str | os.PathLike[str] | None) -> str:
+        folder = context.cwd if named is None else str(PurePath(context.cwd, named))
+        found = await self._environment.run_foreign(lambda: find_project_files(self._environment.disk, folder))
         for left_out in found.left_out:
             if left_out not in self._left_out:
                 told = f"{left_out.path} is not in the system prompt: {left_out.why}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import trio
+
 from sapwood.events.requests import Holder
 
 
@@ -11,6 +13,8 @@ class Lease:
     def __init__(self) -> None:
         self._key: str | None = None
         self._holder: Holder = "idle"
+        self._idle = trio.Event()
+        self._idle.set()
         self.compacting = False
         """Whether the run that holds the tree is compacting under its own lease."""
 
@@ -21,8 +25,14 @@ class Lease:
     def grant(self, holder: Holder, key: str) -> None:
         """For the exclusion actor alone: from now on `key` holds the tree."""
         self._holder, self._key = holder, key
+        self._idle = trio.Event()
 
     def release(self, key: str) -> None:
         """Give the tree back. Whoever does not hold it changes nothing."""
         if key == self._key:
             self._holder, self._key, self.compacting = "idle", None, False
+            self._idle.set()
+
+    async def idle(self) -> None:
+        """Wait until nobody holds it."""
+        await self._idle.wait()

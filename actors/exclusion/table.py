@@ -21,14 +21,10 @@ RESPONDING: Final = "Wait for the current response to finish before navigating t
 COMPACTING: Final = "Cannot submit a prompt while compaction is in progress. Wait for compaction to finish and retry."
 """Pi's words."""
 RUNNING: Final = (
-    "A run is in progress: wait for its handle, or abort() it, and prompt again. "
-    "steer() and follow_up(), which reach a run that is on, come with a later release."
+    "A run is in progress: steer() reaches it behind the tools of its present turn, follow_up() when it would end; "
+    "or abort() it, and prompt again."
 )
-"""R6 has a second prompt told of steering and following up, which are still to come."""
-NAVIGATING: Final = (
-    "The session is moving to another branch: prompt again when it is there. "
-    "follow_up(), which queues behind it, comes with a later release."
-)
+NAVIGATING: Final = "The session is moving to another branch: prompt again when it is there, or follow_up() now."
 
 At = Literal["idle", "run", "run_compacting", "compaction", "navigation"]
 """A holder, and whether a run is compacting under its own lease."""

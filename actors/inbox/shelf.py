@@ -2,26 +2,32 @@
 
 1. A handle gets exactly one outcome, or the one error that kept its input from being accepted.
 2. Whoever waits for it may leave; the input goes its way all the same.
+3. An input that waits in a queue has no outcome; when it has one it waits no longer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 import trio
 
+from sapwood.actors.inbox.queues import Queues
 from sapwood.events.commands import Failed, Input, InputOutcome
 from sapwood.events.errors import SapwoodError
 from sapwood.events.ids import EntryId
+from sapwood.events.runtime import QueueUpdate
 
 
 class Handle:
     """What a host holds of an input that it submitted."""
 
-    def __init__(self, taken: Input, guard: Callable[[], None]) -> None:
+    def __init__(
+        self, taken: Input, guard: Callable[[], None], withdraw: Callable[[EntryId], Awaitable[bool]] | None
+    ) -> None:
         self._input = taken
         self._guard = guard
         """Raises `WouldDeadlock` where the run itself would wait for this."""
+        self._withdraw = withdraw
         self._done = trio.Event()
         self._outcome: InputOutcome | None = None
         self._error: SapwoodError | None = None
@@ -58,6 +64,10 @@ class Handle:
             raise AssertionError("a handle is done when it has an outcome or an error")
         return self._outcome
 
+    async def cancel(self) -> bool:
+        """Take it back, if it still waits in a queue: its outcome is `Withdrawn`. False: it is being said, or has an outcome."""
+        return self._withdraw is not None and self._outcome is None and await self._withdraw(self.entry_id)
+
     def settle(self, outcome: InputOutcome, error: SapwoodError | None = None) -> bool:
         """For the shelf alone: give it its outcome. False if it has one."""
         if self._outcome is not None:
@@ -76,11 +86,33 @@ class Shelf:
     def __init__(self) -> None:
         self._handles: dict[EntryId, Handle] = {}
         self._accepted: dict[EntryId, None] = {}
+        self._queues = Queues()
 
-    def put(self, taken: Input, guard: Callable[[], None] = lambda: None) -> Handle:
-        """A handle for an input that is being submitted; `guard` is called by whoever would wait for it."""
-        handle = self._handles[taken.entry_id] = Handle(taken, guard)
+    def put(
+        self,
+        taken: Input,
+        guard: Callable[[], None] = lambda: None,
+        withdraw: Callable[[EntryId], Awaitable[bool]] | None = None,
+    ) -> Handle:
+        """A handle for an input that is being submitted.
+
+        `guard` is called by whoever would wait for it; `withdraw` takes it out of its queue, if it is for one.
+        """
+        handle = self._handles[taken.entry_id] = Handle(taken, guard, withdraw)
         return handle
+
+    @property
+    def queues(self) -> Queues:
+        """What of it waits to be said."""
+        return self._queues
+
+    def news(self) -> QueueUpdate:
+        """What waits, as it is told."""
+        present = self._queues.present()
+        return QueueUpdate(
+            steering=tuple(one.text for one in present.steering),
+            follow_up=tuple(one.text for one in present.follow_up),
+        )
 
     def accept(self, entry_id: EntryId) -> None:
         """The input is the session's from now on."""
@@ -116,4 +148,5 @@ class Shelf:
 
     def _take(self, entry_id: EntryId) -> Handle | None:
         self._accepted.pop(entry_id, None)
+        self._queues.remove(entry_id)
         return self._handles.pop(entry_id, None)

@@ -21,7 +21,7 @@ from sapwood.actors.kernel.actor import (
     Reply,
     Start,
 )
-from sapwood.actors.kernel.apart import Apart
+from sapwood.actors.kernel.apart import Apart, sealed
 from sapwood.actors.kernel.errors import (
     CRASHES,
     ActorCrashed,
@@ -71,4 +71,5 @@ __all__ = [
     "insist",
     "insist_anew",
     "open_system",
+    "sealed",
 ]

@@ -10,13 +10,13 @@ import attrs
 import trio
 
 from sapwood.actors.environment import Environment
-from sapwood.actors.foreign import is_an_end, words_of
-from sapwood.actors.kernel import Actor, Reply, Start
+from sapwood.actors.foreign import LEAVE_AFTER, is_an_end, words_of
+from sapwood.actors.kernel import Actor, Apart, OperationCrashed, Reply, Start
 from sapwood.actors.kernel.errors import alone
 from sapwood.actors.model.assembly import STOPPED, Draft, answer_of, unfinished
 from sapwood.actors.model.providers.base import Piece, Provider, Request
-from sapwood.actors.model.stops import Stops
 from sapwood.actors.outgoing import Limited, Outgoing, Repair, prepare
+from sapwood.actors.stops import Stops
 from sapwood.events.errors import ProviderError
 from sapwood.events.messages import AssistantMessage
 from sapwood.events.requests import CallId, Generate, StopCall
@@ -27,6 +27,8 @@ from sapwood.events.runtime import Diagnostic, Event, MessageStart, MessageUpdat
 class _Call:
     scope: trio.CancelScope
     draft: Draft
+    over: bool = False
+    """Whether its answer was given: what a provider that was left behind says then is nobody's."""
 
 
 class ModelActor(Actor[Generate | StopCall]):
@@ -70,26 +72,38 @@ class ModelActor(Actor[Generate | StopCall]):
             call.scope.cancel(reason=STOPPED)
         opening = unfinished(Draft(), model, started_ms=started, reason="pending", error=None)
         self._publish(MessageStart(message=opening))
+        part = Apart(lambda: self._streamed(asked, call), name=f"stream {asked.call_id}", grace=LEAVE_AFTER)
         error: str | None = None
         try:
             with call.scope:
                 await trio.lowlevel.checkpoint_if_cancelled()  # a call that was stopped already reaches no provider
-                await self._stream(asked, call)
-        except BaseException as fault:
-            if is_an_end(fault):
-                raise
-            # a host's provider is foreign code: its fault is an answer that failed, a `CancelledError` of another loop too
-            cause = alone(fault)
-            error = words_of(cause, ProviderError)
-            if not isinstance(cause, ProviderError):
-                self._report(model.provider, fault)
+                error = await part.run()
+        except OperationCrashed as crash:
+            error = words_of(crash, OperationCrashed)
         finally:
+            call.over = True
             del self._calls[asked.call_id]
             self._stops.ended(asked.call_id)
+        if part.running:
+            told = f"the provider {model.provider!r} did not stop when it was told to: it was left behind"
+            self._publish(Diagnostic(code="provider_left_behind", message=told, facts={"provider": model.provider}))
         if call.draft.fault is not None:
             self._report(model.provider, call.draft.fault)
         stopped = call.scope.cancel_called
         return answer_of(call.draft, model, started_ms=started, stopped=stopped, error=error)
+
+    async def _streamed(self, asked: Generate, call: _Call) -> str | None:
+        """The foreign code; what went wrong with it, in words. Its fault fails the answer, a `CancelledError` of another loop too."""
+        try:
+            await self._stream(asked, call)
+        except BaseException as fault:
+            if is_an_end(fault):
+                raise
+            cause = alone(fault)
+            if not isinstance(cause, ProviderError) and not call.over:
+                self._report(asked.model.provider, fault)
+            return words_of(cause, ProviderError)
+        return None
 
     async def _stream(self, asked: Generate, call: _Call) -> None:
         provider = self._providers.get(asked.model.provider)
@@ -107,6 +121,8 @@ class ModelActor(Actor[Generate | StopCall]):
         )
         async with provider.stream(request) as pieces, _closing(pieces):
             async for piece in pieces:
+                if call.over:
+                    return
                 told = call.draft.add(piece)
                 if told is None:
                     return

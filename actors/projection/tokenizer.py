@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from sapwood.actors.projection.counter import TokenCounter, heuristic
 from sapwood.actors.projection.counts import CounterSource, ReadyCounter
 from sapwood.actors.projection.encoding import EncodingUnavailable, counting, load_encoding
-from sapwood.events.context import DEFAULT_COUNTER as DEFAULT_COUNTER  # noqa: PLC0414 - sapwood/runtime.py asks for it here
-from sapwood.events.context import CounterName
+from sapwood.events.context import DEFAULT_COUNTER, CounterName
 
 if TYPE_CHECKING:
     from tiktoken import Encoding

@@ -123,6 +123,13 @@ class Committer:
             case appended:
                 return appended
 
+    def catch_up(self) -> None:
+        """Take in what somebody else appended, as the next append would. Raises what that would raise; nothing is written."""
+        if self._store.read_only:
+            self._store.stage(())  # says which of the reasons it is
+        if not self._writing and self._trouble is None:
+            self._take_in()
+
     def withdraw(self, entry_id: EntryId) -> None:
         """From now on, what this entry is in waits for no disk that refuses. What is being written is kept, if the disk takes it."""
         writing = () if self._batch is None else self._batch.tickets

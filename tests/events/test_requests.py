@@ -14,12 +14,13 @@ from sapwood.events.commands import SessionState
 from sapwood.events.context import Context, Measured, Selection
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import AssistantMessage
-from sapwood.events.requests import Append, Appended, Generate, Holder, Newcomer
+from sapwood.events.requests import Append, Appended, Generate, Holder, Newcomer, ToolsRan
 from tests.build import MODEL, message_entry, user
 from tests.events.wire import kinds
 
 REPLIES: dict[str, Any] = {
     "Append": Appended,
+    "CatchUp": NoneType,
     "Withdraw": NoneType,
     "Restore": str | None,
     "Select": Selection,
@@ -30,6 +31,8 @@ REPLIES: dict[str, Any] = {
     "Resolve": NoneType,
     "Generate": AssistantMessage,
     "StopCall": bool,
+    "RunTools": ToolsRan,
+    "StopTools": NoneType,
 }
 
 

@@ -97,4 +97,4 @@ async def wired(
 
 async def append(session: Session, *entries: KnownEntry) -> Appended:
     """Into the log as actors do it: hosts have no way of their own yet."""
-    return await session._wiring.session_log.ask(Append(entries=entries))
+    return await session._wiring.pen.session_log.ask(Append(entries=entries))

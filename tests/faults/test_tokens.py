@@ -105,7 +105,7 @@ async def test_l06_what_is_shown_and_what_decides_are_one_number() -> None:
         ids: list[EntryId] = []
         for at in range(100):
             entry_id = EntryId(f"{at:08x}")
-            await wiring.session_log.ask(Append(entries=(_entry(random, entry_id, ids),)))
+            await wiring.pen.session_log.ask(Append(entries=(_entry(random, entry_id, ids),)))
             ids.append(entry_id)
 
             shown = session.context_usage() if random.random() < 0.5 else None  # whoever asks first

@@ -56,9 +56,13 @@ SHELLS: Final = {
     # actors that live, and the world outside
     "actors/agent/sections.py",
     "actors/environment.py",
+    "actors/extensions/handling.py",
+    "actors/exclusion/lease.py",
     "actors/foreign.py",
     "actors/inbox/shelf.py",
     "actors/session_log/committing.py",
+    "actors/session_log/run_log.py",
+    "actors/tools/batch.py",
     "actors/model/providers/scripted.py",
     # what a process has once
     "actors/projection/encoding.py",
@@ -75,7 +79,6 @@ PURE: Final = {
 _A_COMMAND: Final = "a command, which sapwood/cli/main.py imports by its name when it is asked for"
 BEGINNINGS: Final[Mapping[str, str]] = {
     "actors/kernel/testing.py": "taps for the tests of whoever hosts a session",
-    "events/hooks.py": "vocabulary of hooks, which are still to come (README, Not yet)",
     "sapwood/cli/check.py": _A_COMMAND,
     "sapwood/cli/replay.py": _A_COMMAND,
     "sapwood/cli/show.py": _A_COMMAND,

@@ -120,7 +120,7 @@ async def test_two_prompts_at_once_run_one_and_refuse_the_other_without_disturbi
         reader = session.events()
         first, second = session.submit("one"), session.submit("two")
 
-        with pytest.raises(Refused, match=r"wait for its handle.*steer\(\)"):
+        with pytest.raises(Refused, match=r"steer\(\) reaches it.*follow_up\(\)"):
             await second.outcome()
         assert isinstance(await first.outcome(), Delivered)
 
@@ -141,11 +141,11 @@ async def test_the_tree_is_free_again_when_agent_settled_is_told() -> None:
 
 
 async def test_a_failed_answer_is_returned_recorded_and_not_sent_again() -> None:
-    async with talking(ScriptedAnswer(text="half", error="overloaded"), "whole") as session:
+    async with talking(ScriptedAnswer(text="half", error="no such model"), "whole") as session:
         outcome = await session.prompt("hi")
         assert isinstance(outcome, Delivered)
         assert outcome.answer is not None
-        assert (outcome.answer.stop_reason, outcome.answer.error_message) == ("error", "overloaded")
+        assert (outcome.answer.stop_reason, outcome.answer.error_message) == ("error", "no such model")
         assert text_of(outcome.answer.content) == "half"
 
         await session.prompt("again")

@@ -13,12 +13,14 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 from contextlib import aclosing, asynccontextmanager
 
 import attrs
+import msgspec
 import trio
 
 from sapwood.actors.model.providers.base import Finish, Piece, Request
-from sapwood.events.deltas import TextDelta, TextEnd, TextStart
+from sapwood.events.content import ToolCall
+from sapwood.events.deltas import TextDelta, TextEnd, TextStart, ToolCallDelta, ToolCallEnd, ToolCallStart
 from sapwood.events.errors import ProviderError
-from sapwood.events.messages import NO_USAGE, Usage
+from sapwood.events.messages import NO_USAGE, StopReason, Usage
 from sapwood.events.runtime import Purpose
 
 _PIECES = re.compile(r"\S+\s*|\s+")
@@ -27,10 +29,13 @@ _PIECES = re.compile(r"\S+\s*|\s+")
 
 @attrs.frozen(kw_only=True)
 class ScriptedAnswer:
-    """One answer: a text, or a failure after the part of the text that came."""
+    """One answer: a text, calls of tools, or a failure after the part that came."""
 
     text: str = ""
+    calls: tuple[ToolCall, ...] = ()
     usage: Usage = NO_USAGE
+    stop_reason: StopReason | None = None
+    """How it ends; None: with `toolUse` if it calls, else with `stop`."""
     error: str | None = None
     """The call fails with this message once `text` has streamed."""
     wait: float = 0.0
@@ -76,6 +81,11 @@ async def _play(answer: ScriptedAnswer) -> AsyncGenerator[Piece, None]:
             await trio.lowlevel.checkpoint()
             yield TextDelta(content_index=0, delta=word)
         yield TextEnd(content_index=0, content=answer.text)
+    for at, call in enumerate(answer.calls, start=1 if answer.text else 0):
+        yield ToolCallStart(content_index=at, id=call.id, tool_name=call.name)
+        await trio.lowlevel.checkpoint()
+        yield ToolCallDelta(content_index=at, delta=msgspec.json.encode(call.arguments).decode())
+        yield ToolCallEnd(content_index=at, tool_call=call)
     if answer.error is not None:
         raise ProviderError(answer.error)
-    yield Finish(stop_reason="stop", usage=answer.usage)
+    yield Finish(stop_reason=answer.stop_reason or ("toolUse" if answer.calls else "stop"), usage=answer.usage)

@@ -1,16 +1,21 @@
-"""What a run does next, step by step."""
+"""What a run does next, told as the things it does: an event by its name, an effect by what it asks for."""
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Sequence
+
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.actors.agent.run import (
-    IDLE,
+from sapwood.actors.agent.run import IDLE, Rules, next_step
+from sapwood.actors.agent.steps import (
     Answered,
     Broke,
     CallModel,
+    CallTools,
     Do,
     End,
     Happened,
@@ -19,158 +24,418 @@ from sapwood.actors.agent.run import (
     Record,
     Recorded,
     Started,
+    TakeNext,
     Tell,
+    TellQueue,
     Told,
-    next_step,
+    Took,
+    ToolsDone,
+    Wait,
+    Waited,
 )
-from sapwood.events.commands import Input
-from sapwood.events.errors import CannotWrite
+from sapwood.actors.model.retry import RetryPolicy
+from sapwood.events.commands import Input, QueueName
+from sapwood.events.content import ToolCall
+from sapwood.events.errors import CannotWrite, SapwoodError
 from sapwood.events.ids import EntryId
-from sapwood.events.messages import AssistantMessage, Message, StopReason, SystemMessage
-from sapwood.events.runtime import AgentEnd, AgentStart, MessageEnd, MessageStart, TurnEnd, TurnStart
-from tests.build import MS, assistant, system, user
-
-INPUT = Input(entry_id=EntryId("u1"), text="hello", timestamp=MS)
-
+from sapwood.events.messages import AssistantMessage, Message, SystemMessage
+from sapwood.events.requests import Ran
+from sapwood.events.runtime import AgentEnd, AutoRetryEnd, AutoRetryStart, MessageEnd, MessageStart, TurnEnd, name_of
+from tests.build import MS, assistant, call, result, system, user, words
 
 CHANGE = system(house="Be brief.")
+FULL = CannotWrite("s.jsonl", OSError(28, "No space left on device"))
+OVERLOADED = assistant(stop="error", error="overloaded")
 
 
-def play(answer: AssistantMessage, *, prepares: bool = False, change: SystemMessage | None = None) -> list[Do]:
-    """Everything that a run does, when its model gives `answer`."""
-    done: list[Do] = []
-    state = IDLE
-    happened: Happened = Started(INPUT, prepares)
-    while not (done and isinstance(done[-1], End)):
-        state, do = next_step(state, happened)
-        done.append(do)
+def said(text: str) -> Input:
+    return Input(entry_id=EntryId(text), text=text, timestamp=MS)
+
+
+@attrs.define
+class World:
+    """Does what a run says, and keeps it."""
+
+    answers: deque[AssistantMessage]
+    rules: Rules = attrs.field(factory=Rules)
+    queued: dict[QueueName, list[str]] = attrs.field(factory=lambda: {"steering": [], "follow_up": []})
+    changes: list[SystemMessage] = attrs.field(factory=list[SystemMessage])
+    stopped: bool = False
+    """From the beginning of a wait, or of the calls of tools, on."""
+    terminate: bool = False
+    breaks: frozenset[int] = frozenset()
+    """The nth effects that cannot be done."""
+    done: list[Do] = attrs.field(factory=list[Do])
+    entries: int = 0
+
+    def play(self) -> list[Do]:
+        state = attrs.evolve(IDLE, rules=self.rules)
+        happened: Happened = Started(said("hello"))
+        while len(self.done) < 300:
+            state, do = next_step(state, happened)
+            self.done.append(do)
+            if isinstance(do, End):
+                return self.done
+            happened = Broke(FULL) if len(self.done) - 1 in self.breaks else self._do(do)
+        raise AssertionError("the run does not end")
+
+    def _do(self, do: Do) -> Happened:
         match do:
             case Record(message=message, entry_id=entry_id):
-                happened = Recorded(message, entry_id or EntryId("a1"))
+                self.entries += 1
+                return Recorded(message, entry_id or EntryId(f"e{self.entries}"))
             case CallModel():
-                happened = Answered(answer)
+                return Answered(self.answers.popleft())
             case Prepare():
-                happened = Prepared(change)
-            case Tell() | End():
-                happened = Told()
-    return done
+                return Prepared(self.changes.pop(0) if self.changes else None)
+            case TakeNext(queues=queues):
+                for queue in queues:
+                    if self.queued[queue] and not self.stopped:
+                        return Took(do, said(self.queued[queue].pop(0)), queue)
+                return Took(do)
+            case CallTools(calls=calls):
+                return ToolsDone(tuple(map(self._ran, calls)), stopped=self.stopped)
+            case Wait():
+                return Waited(stopped=self.stopped)
+            case _:
+                return Told()
+
+    def _ran(self, one: ToolCall) -> Ran:
+        return Ran(message=result(one.id), entry_id=EntryId(f"r-{one.id}"), terminate=self.terminate)
+
+
+def world(*answers: AssistantMessage, steering: Sequence[str] = (), follow_up: Sequence[str] = ()) -> World:
+    return World(deque(answers), queued={"steering": [*steering], "follow_up": [*follow_up]})
+
+
+def told(do: Do) -> str:
+    """What is done, in a word or two."""
+    match do:
+        case Tell(MessageStart(message=message) | MessageEnd(message=message) as event):
+            return f"{name_of(event)} {shown(message)}"
+        case Tell(event):
+            return name_of(event)
+        case Record(message=message):
+            return f"record {shown(message)}"
+        case TakeNext(queues=queues, begins=begins):
+            return f"{'begin with' if begins else 'take'} {' or '.join(queues)}"
+        case CallModel(number):
+            return f"model {number}"
+        case CallTools(calls=calls, truncated=truncated):
+            return f"{'refuse' if truncated else 'run'} {' '.join(one.id for one in calls)}"
+        case Wait(delay_ms):
+            return f"wait {delay_ms}"
+        case _:
+            return type(do).__name__
+
+
+def shown(message: Message) -> str:
+    return f"{message.role} {words(message)}".strip()
+
+
+def story(world: World) -> list[str]:
+    return [told(do) for do in world.play()]
+
+
+OPENING = ["agent_start", "turn_start", "Prepare"]
+SAYING = ["message_start user hello", "record user hello", "message_end user hello", "take steering"]
+NOBODY = ["begin with steering or follow_up", "agent_end", "begin with steering or follow_up", "End"]
 
 
 def test_a_plain_answer_is_told_in_pis_order_and_nothing_before_it_is_recorded() -> None:
+    assert story(world(assistant("hi"))) == [
+        *OPENING,
+        *SAYING,
+        *("model 0", "record assistant hi", "message_end assistant hi", "turn_end"),
+        *NOBODY,
+    ]
+
+
+def test_the_end_of_the_low_level_run_has_what_it_put_into_the_log() -> None:
     answer = assistant("hi")
 
-    assert play(answer) == [
-        Tell(AgentStart()),
-        Tell(TurnStart(turn_index=0)),
-        Tell(MessageStart(message=user())),
-        Record(user(), EntryId("u1")),
-        Tell(MessageEnd(message=user(), entry_id=EntryId("u1"))),
-        CallModel(0),
-        Record(answer),
-        Tell(MessageEnd(message=answer, entry_id=EntryId("a1"))),
-        Tell(TurnEnd(message=answer, tool_results=())),
-        Tell(AgentEnd(messages=(user(), answer), will_retry=False)),
-        End(aborted=False),
-    ]
+    done = world(answer).play()
+
+    assert Tell(AgentEnd(messages=(user(), answer), will_retry=False)) in done
+    assert done[-1] == End(aborted=False)
 
 
 def test_a_change_of_the_prompt_comes_between_the_start_of_the_turn_and_the_users_message() -> None:
-    answer = assistant("hi")
+    changed = world(assistant("hi"))
+    changed.changes = [CHANGE]
 
-    done = play(answer, prepares=True, change=CHANGE)
-
-    assert done[:9] == [
-        Tell(AgentStart()),
-        Tell(TurnStart(turn_index=0)),
-        Prepare(),
-        Tell(MessageStart(message=CHANGE)),
-        Record(CHANGE),
-        Tell(MessageEnd(message=CHANGE, entry_id=EntryId("a1"))),
-        Tell(MessageStart(message=user())),
-        Record(user(), EntryId("u1")),
-        Tell(MessageEnd(message=user(), entry_id=EntryId("u1"))),
+    assert story(changed)[: len(OPENING) + 4] == [
+        *OPENING,
+        *("message_start system", "record system", "message_end system"),
+        "message_start user hello",
     ]
-    assert done[-2:] == [Tell(AgentEnd(messages=(CHANGE, user(), answer), will_retry=False)), End(aborted=False)]
 
 
-def test_a_prompt_that_is_as_it_was_says_nothing() -> None:
-    asked = play(assistant("hi"), prepares=True)
-
-    assert [do for do in asked if not isinstance(do, Prepare)] == play(assistant("hi"))
-    assert asked[2] == Prepare()
+CALLING = assistant(call("c1"), call("c2"), stop="toolUse")
 
 
-@pytest.mark.parametrize(
-    ("reason", "aborted"), [("stop", False), ("error", False), ("length", False), ("aborted", True)]
-)
-def test_a_run_ends_aborted_only_if_its_answer_was(reason: StopReason, *, aborted: bool) -> None:
-    assert play(assistant("hi", stop=reason))[-1] == End(aborted=aborted)
+def test_the_calls_of_an_answer_are_run_and_their_results_told_in_the_order_of_the_calls() -> None:
+    assert story(world(CALLING, assistant("done"))) == [
+        *OPENING,
+        *SAYING,
+        *("model 0", "record assistant", "message_end assistant", "run c1 c2"),
+        *("message_start toolResult done", "message_end toolResult done") * 2,
+        *("turn_end", "turn_start", "Prepare", "take steering"),
+        *("model 1", "record assistant done", "message_end assistant done", "turn_end"),
+        *NOBODY,
+    ]
 
 
-FULL = CannotWrite("s.jsonl", OSError(28, "No space left on device"))
+def test_the_turn_ends_with_its_own_answer_and_results_and_the_run_with_all_of_them() -> None:
+    done = world(CALLING, assistant("done")).play()
+
+    ends = [do.event for do in done if isinstance(do, Tell) and isinstance(do.event, TurnEnd)]
+    results = (result("c1"), result("c2"))
+    assert ends == [
+        TurnEnd(message=CALLING, tool_results=results),
+        TurnEnd(message=assistant("done"), tool_results=()),
+    ]
+    assert Tell(AgentEnd(messages=(user(), CALLING, *results, assistant("done")), will_retry=False)) in done
 
 
-def broken_at(step: int, *, prepares: bool = False) -> list[Do]:
-    """What a run does whose nth effect cannot be done."""
-    done: list[Do] = []
-    state = IDLE
-    happened: Happened = Started(INPUT, prepares)
-    for n in range(20):
-        state, do = next_step(state, happened)
-        done.append(do)
-        if isinstance(do, End):
-            return done
-        match do:
-            case Record(message=message, entry_id=entry_id):
-                happened = Recorded(message, entry_id or EntryId("a1"))
-            case CallModel():
-                happened = Answered(assistant("hi"))
-            case Prepare():
-                happened = Prepared(CHANGE)
-            case Tell():
-                happened = Told()
-        if n == step:
-            happened = Broke(FULL)
-    raise AssertionError("the run does not end")
+def test_calls_of_an_answer_that_was_cut_off_are_not_run() -> None:
+    cut = assistant(call("c1"), stop="length")
+
+    assert "refuse c1" in story(world(cut, assistant("done")))
 
 
-@pytest.mark.parametrize("step", range(9))
+def test_an_answer_that_filled_its_limit_without_a_call_is_kept_as_it_is() -> None:
+    assert story(world(assistant("much", stop="length")))[-5:] == ["turn_end", *NOBODY]
+
+
+def test_a_run_that_was_stopped_in_its_tools_asks_for_nothing_more() -> None:
+    stopped = world(CALLING, steering=[], follow_up=["later"])
+    stopped.stopped = True
+
+    done = stopped.play()
+
+    assert [told(do) for do in done][-3:] == ["turn_end", "agent_end", "End"]
+    assert done[-1] == End(aborted=True)
+    assert stopped.queued["follow_up"] == ["later"]
+
+
+def test_a_run_stops_behind_its_tools_if_every_result_says_so_unless_something_waits() -> None:
+    final, steered = world(CALLING), world(CALLING, assistant("ok"), steering=[], follow_up=["and?"])
+    final.terminate = steered.terminate = True
+
+    assert story(final)[-5:] == ["turn_end", *NOBODY]
+    assert "record user and?" in story(steered)
+
+
+def queue_taken(text: str) -> list[str]:
+    return ["TellQueue", f"message_start user {text}", f"record user {text}", f"message_end user {text}"]
+
+
+def test_steering_joins_the_next_request_one_at_a_time() -> None:
+    steered = story(world(assistant("one"), assistant("two"), steering=["s1", "s2"]))
+
+    first = [*OPENING, *SAYING, *queue_taken("s1"), "model 0"]
+    assert steered[: len(first)] == first
+    behind = steered[steered.index("turn_end") :]
+    assert behind[:9] == [
+        "turn_end",
+        "begin with steering or follow_up",
+        *("turn_start", "Prepare"),
+        *queue_taken("s2"),
+        "model 1",
+    ]
+
+
+def test_steering_enters_behind_the_tools() -> None:
+    late = world(CALLING, assistant("ok"))
+    told_first = story(late)
+    late = world(CALLING, assistant("ok"), steering=["s1", "s2"])
+
+    assert told_first.index("take steering") < told_first.index("run c1 c2")
+    steered = story(late)
+    assert steered.index("run c1 c2") < steered.index("record user s2") < steered.index("model 1")
+
+
+def test_all_at_once_is_all_of_one_queue_before_one_request() -> None:
+    every = world(assistant("one"), assistant("two"), steering=["s1", "s2"], follow_up=["f1", "f2"])
+    every.rules = Rules(steering="all", follow_up="all")
+
+    recorded = [one for one in story(every) if one.startswith(("record user", "model"))]
+
+    assert recorded == [
+        *("record user hello", "record user s1", "record user s2", "model 0"),
+        *("record user f1", "record user f2", "model 1"),
+    ]
+
+
+def test_follow_ups_have_a_turn_each_when_the_run_would_end() -> None:
+    followed = story(world(assistant("one"), assistant("two"), assistant("three"), follow_up=["f1", "f2"]))
+
+    assert [one for one in followed if one.startswith(("record user", "model"))] == [
+        *("record user hello", "model 0", "record user f1", "model 1", "record user f2", "model 2"),
+    ]
+    assert followed.count("agent_start") == followed.count("agent_end") == 1
+
+
+def test_what_is_queued_by_who_hears_of_the_end_gets_a_low_level_run_of_its_own() -> None:
+    late = world(assistant("one"), assistant("two"))
+    state, happened, done = attrs.evolve(IDLE, rules=Rules()), Started(said("hello")), list[str]()
+    step: Happened = happened
+    while not (done and done[-1] == "End"):
+        state, do = next_step(state, step)
+        done.append(told(do))
+        if done[-1] == "agent_end" and done.count("agent_end") == 1:
+            late.queued["follow_up"].append("late")
+        step = late._do(do)
+
+    behind = done[done.index("agent_end") :]
+    assert behind[1:9] == [
+        "begin with steering or follow_up",
+        *("agent_start", "turn_start", "Prepare"),
+        *queue_taken("late"),
+    ]
+
+
+# another attempt
+
+
+def test_a_failed_answer_is_asked_for_again_after_a_wait_with_the_news_of_it() -> None:
+    done = world(OVERLOADED, assistant("hi")).play()
+
+    names = [told(do) for do in done]
+    wait = next(do for do in done if isinstance(do, Wait))
+    at = names.index("turn_end")
+    assert names[at : at + 8] == [
+        *("turn_end", "agent_end", "auto_retry_start", told(wait)),
+        *("agent_start", "turn_start", "Prepare", "take steering"),
+    ]
+    assert names[at + 8 : at + 13] == [
+        *("model 1", "record assistant hi", "message_end assistant hi", "auto_retry_end", "turn_end"),
+    ]
+    assert Tell(AgentEnd(messages=(user(), OVERLOADED), will_retry=True)) in done
+    assert Tell(AgentEnd(messages=(assistant("hi"),), will_retry=False)) in done
+    assert Tell(AutoRetryEnd(success=True, attempt=1)) in done
+    [start] = [do.event for do in done if isinstance(do, Tell) and isinstance(do.event, AutoRetryStart)]
+    assert (start.attempt, start.max_attempts, start.error_message) == (1, 3, "overloaded")
+    assert start.delay_ms == wait.delay_ms
+
+
+def test_what_was_steered_in_the_wait_joins_the_next_attempt() -> None:
+    retried = world(OVERLOADED, assistant("hi"), steering=["s1", "s2"])
+
+    recorded = [one for one in story(retried) if one.startswith(("record user", "model"))]
+
+    assert recorded == ["record user hello", "record user s1", "model 0", "record user s2", "model 1"]
+
+
+def test_attempts_are_counted_until_an_answer_is_good_and_no_further_than_the_policy_says() -> None:
+    ending = world(*[OVERLOADED] * 4)
+    recovering = world(OVERLOADED, OVERLOADED, CALLING, OVERLOADED, assistant("hi"))
+
+    done, recovered = ending.play(), recovering.play()
+
+    starts = [do.event.attempt for do in done if isinstance(do, Tell) and isinstance(do.event, AutoRetryStart)]
+    assert starts == [1, 2, 3]
+    assert [told(do) for do in done][-5:] == ["turn_end", "agent_end", "auto_retry_end", NOBODY[0], "End"]
+    assert Tell(AutoRetryEnd(success=False, attempt=3, final_error="overloaded")) in done
+    again = [do.event.attempt for do in recovered if isinstance(do, Tell) and isinstance(do.event, AutoRetryStart)]
+    assert again == [1, 2, 1]
+
+
+def test_a_policy_that_is_off_asks_once() -> None:
+    once = world(OVERLOADED)
+    once.rules = Rules(retry=RetryPolicy(enabled=False))
+
+    assert "auto_retry_start" not in story(once)
+
+
+def test_what_waits_is_said_behind_an_answer_that_failed_for_good() -> None:
+    failed = world(assistant(stop="error", error="bad request"), assistant("ok"), follow_up=["f1"])
+
+    names = story(failed)
+
+    assert names.count("agent_start") == 2
+    assert names.index("agent_end") < names.index("record user f1")
+
+
+def test_a_wait_that_is_stopped_ends_the_run() -> None:
+    stopped = world(OVERLOADED, follow_up=["later"])
+    stopped.stopped = True
+
+    done = stopped.play()
+
+    assert done[-1] == End(aborted=True)
+    [end] = [do.event for do in done if isinstance(do, Tell) and isinstance(do.event, AutoRetryEnd)]
+    assert (end.success, end.attempt, end.final_error) == (False, 1, "the wait before another attempt was cancelled")
+    assert stopped.queued["follow_up"] == ["later"]
+
+
+def test_an_answer_that_was_stopped_ends_the_run_whatever_waits() -> None:
+    stopped = world(assistant("h", stop="aborted"), follow_up=["later"])
+
+    done = stopped.play()
+
+    assert [told(do) for do in done][-3:] == ["turn_end", "agent_end", "End"]
+    assert done[-1] == End(aborted=True)
+
+
+def test_another_attempt_that_is_stopped_is_told_as_given_up() -> None:
+    done = world(OVERLOADED, assistant(stop="aborted", error="stopped")).play()
+
+    assert [told(do) for do in done][-4:] == ["turn_end", "agent_end", "auto_retry_end", "End"]
+    assert Tell(AutoRetryEnd(success=False, attempt=1, final_error="stopped")) in done
+
+
+# what breaks
+
+
+@pytest.mark.parametrize("step", range(11))
 def test_a_run_that_breaks_tells_its_end_and_ends_with_the_reason(step: int) -> None:
-    *_, told, end = broken_at(step)
+    breaking = world(assistant("hi"))
+    breaking.breaks = frozenset({step})
+
+    *_, last, end = breaking.play()
 
     # an answer that came and could not be recorded goes along
-    assert end == End(aborted=False, error=FULL, unrecorded=assistant("hi") if step == 6 else None)
-    assert isinstance(told, Tell)
-    assert isinstance(told.event, AgentEnd)
-    assert not told.event.will_retry
+    assert end == End(aborted=False, error=FULL, unrecorded=assistant("hi") if step == 8 else None)
+    assert isinstance(last, Tell)
+    assert isinstance(last.event, AgentEnd)
+    assert not last.event.will_retry
 
 
-@pytest.mark.parametrize(("step", "messages"), [(2, ()), (3, ()), (4, ()), (5, (CHANGE,)), (6, (CHANGE,))])
-def test_a_run_that_breaks_in_its_preparation_says_what_it_put_into_the_log(
-    step: int, messages: tuple[Message, ...]
-) -> None:
-    *_, told, end = broken_at(step, prepares=True)
+def test_a_run_that_breaks_in_its_tools_says_what_it_put_into_the_log() -> None:
+    breaking = world(CALLING)
+    breaking.breaks = frozenset({story(world(CALLING, assistant("x"))).index("run c1 c2")})
 
-    assert told == Tell(AgentEnd(messages=messages, will_retry=False))
+    *_, last, end = breaking.play()
+
+    assert last == Tell(AgentEnd(messages=(user(), CALLING), will_retry=False))
     assert end == End(aborted=False, error=FULL)
 
 
-@given(st.lists(st.booleans(), max_size=30), st.booleans())
-def test_every_run_ends_whatever_breaks_and_however_often(breaks: list[bool], prepares: bool) -> None:
-    """A run whose last event could not be told used to be told to tell it again, without end."""
-    state = IDLE
-    happened: Happened = Started(INPUT, prepares)
-    for broken in [*breaks, *[True] * 3]:
-        state, do = next_step(state, happened)
-        if isinstance(do, End):
-            assert do.error is None or do.error is FULL
-            return
-        if broken:
-            happened = Broke(FULL)
-        elif isinstance(do, Record):
-            happened = Recorded(do.message, do.entry_id or EntryId("a1"))
-        elif isinstance(do, Prepare):
-            happened = Prepared(CHANGE)
-        else:
-            happened = Answered(assistant("hi")) if isinstance(do, CallModel) else Told()
-    raise AssertionError("the run does not end")
+ANSWERS = st.sampled_from([assistant("hi"), CALLING, OVERLOADED, assistant("h", stop="aborted")])
+
+
+@given(
+    st.lists(ANSWERS, min_size=20, max_size=20),
+    st.frozensets(st.integers(0, 60), max_size=3),
+    st.lists(st.sampled_from(["s1", "s2"]), max_size=2, unique=True),
+    st.lists(st.sampled_from(["f1", "f2"]), max_size=2, unique=True),
+    st.booleans(),
+)
+def test_every_run_ends_and_tells_each_end_once_whatever_breaks(
+    answers: list[AssistantMessage], breaks: frozenset[int], steering: list[str], follow_up: list[str], stopped: bool
+) -> None:
+    any_world = world(*answers, *[assistant("hi")] * 20, steering=steering, follow_up=follow_up)
+    any_world.breaks, any_world.stopped = breaks, stopped
+
+    done = any_world.play()
+
+    names = [told(do) for do in done]
+    error: SapwoodError | None = done[-1].error if isinstance(done[-1], End) else None
+    assert error in {None, FULL}
+    assert names.count("agent_start") - names.count("agent_end") in {0, 1} if error else True
+    if error is None:
+        assert names.count("agent_start") == names.count("agent_end")
+        assert names.count("turn_start") == names.count("turn_end")
+    assert TellQueue() not in done or steering or follow_up

@@ -17,6 +17,7 @@ from sapwood.actors.environment import Environment
 from sapwood.events.ids import SessionId
 from sapwood.events.messages import ToolDefinition
 from sapwood.events.runtime import Diagnostic, Event
+from tests.actors.inside import inside
 from tests.build import MODEL
 
 
@@ -27,7 +28,8 @@ class Asking:
         self.told: list[Event] = []
         self.reported: list[tuple[str, BaseException]] = []
         self.context = SectionContext(session_id=SessionId("s1"), cwd=cwd, model=MODEL)
-        self.sections = Sections(prompt, Environment.scripted(), self._publish, self._report, tools=tools)
+        self.sections = Sections(prompt, Environment.scripted(), self._publish, self._report)
+        self._tools = tools
 
     def _publish(self, event: Event) -> int:
         self.told.append(event)
@@ -37,7 +39,9 @@ class Asking:
         self.reported.append((section, fault))
 
     async def ask(self) -> dict[str, Given]:
-        return await self.sections.ask(self.context)
+        given = await inside(lambda: self.sections.ask(self.context, self._tools))
+        assert given is not None
+        return given
 
 
 def words(events: list[Event]) -> list[str]:
@@ -134,7 +138,7 @@ async def test_what_ends_more_than_a_section_passes_through() -> None:
     def interrupted(context: SectionContext) -> str:
         raise KeyboardInterrupt
 
-    with pytest.RaisesGroup(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt):
         await Asking(SystemPrompt(preamble=interrupted)).ask()
 
 

@@ -64,15 +64,13 @@ def test_a_second_prompt_is_told_what_it_can_do_now_and_what_will_reach_the_run(
     verdict = decide("run", "prompt")
 
     assert isinstance(verdict, Busy)
-    assert "wait for its handle, or abort() it" in verdict.words
-    assert "steer() and follow_up()" in verdict.words  # R6
-    assert "with a later release" in verdict.words
+    assert "steer() reaches it" in verdict.words  # R6
+    assert "follow_up()" in verdict.words
+    assert "abort() it" in verdict.words
 
 
 def test_no_refusal_sends_anybody_to_a_method_that_there_is_not() -> None:
     spoken = {word for verdict in TABLE.values() if isinstance(verdict, Busy) for word in METHOD.findall(verdict.words)}
 
-    assert {word for word in spoken if not hasattr(Session, word)} == {"steer", "follow_up"}
-    for verdict in TABLE.values():
-        if isinstance(verdict, Busy) and "follow_up()" in verdict.words:
-            assert "later release" in verdict.words
+    assert spoken == {"steer", "follow_up", "abort"}
+    assert [word for word in spoken if not hasattr(Session, word)] == []

@@ -11,7 +11,7 @@ from sapwood.events.commands import Delivered, Input, Returned
 from sapwood.events.errors import SessionClosed
 from sapwood.events.ids import EntryId
 from sapwood.events.requests import Accept, Resolve
-from sapwood.events.runtime import AgentEnd, AgentSettled, TurnEnd
+from sapwood.events.runtime import AgentEnd, AgentSettled, MessageEnd, QueueUpdate, TurnEnd
 from sapwood.store.memory import MemoryStore
 from tests.build import HEADER, MS, assistant, message_entry, user
 
@@ -28,15 +28,21 @@ class Desk:
         self.view = View(self.store)
         self.shelf = Shelf()
         self.running = True
+        self.told: list[QueueUpdate] = []
         self.inbox = self.made()
         self.handle: Handle = self.shelf.put(INPUT)
         assert self.inbox.handle(Accept(input=INPUT)) == Reply()
 
     def made(self) -> Inbox:
-        return Inbox(self.shelf, self.view, lambda: self.running)
+        return Inbox(self.shelf, self.view, lambda: self.running, self.publish)
+
+    def publish(self, news: QueueUpdate) -> int:
+        self.told.append(news)
+        return len(self.told)
 
     def deliver(self) -> None:
         self.store.append([encode_entry(message_entry("u1", user("hi")))])
+        self.inbox.handle(MessageEnd(message=user("hi"), entry_id=ID))
 
     def answer(self) -> None:
         self.store.append([encode_entry(message_entry("a1", ANSWER, "u1"))])

@@ -92,7 +92,7 @@ def test_an_event_that_was_seen_is_counted_as_the_timeline_counts(tmp_path: Path
 
 
 def test_a_message_is_expected_to_be_sent_unless_the_reason_is_given(tmp_path: Path) -> None:
-    failed = "answers: {turn: [{text: half, error: overloaded}]}\ntitle: x\nsteps:\n  - prompt: hi\nexpect:\n  projection:\n  - user\n"
+    failed = "answers: {turn: [{text: half, error: no such model}]}\ntitle: x\nsteps:\n  - prompt: hi\nexpect:\n  projection:\n  - user\n"
 
     (finding,) = play(written(tmp_path, failed + "  - assistant\n")).differences
     assert [mismatch.field for mismatch in finding.difference.fields] == [("unsent",)]

@@ -61,10 +61,10 @@ def test_what_comes_later_than_expected_is_told_as_that(tmp_path: Path) -> None:
 
 
 def test_why_an_answer_failed_is_shown(tmp_path: Path) -> None:
-    lines = shown(tmp_path, TALK.replace("}]", "}, {text: half, error: overloaded}]") + "  - prompt: And now?\n")
+    lines = shown(tmp_path, TALK.replace("}]", "}, {text: half, error: no such model}]") + "  - prompt: And now?\n")
 
-    assert "   25     0.000  message_end            assistant (overloaded): half …" in lines
-    assert "   26     0.000  turn_end               error (overloaded), 0 in, 0 out" in lines
+    assert "   25     0.000  message_end            assistant (no such model): half …" in lines
+    assert "   26     0.000  turn_end               error (no such model), 0 in, 0 out" in lines
     assert lines[-1].startswith("as expected"), "the script says so itself"
 
 

@@ -1,0 +1,60 @@
+"""What the agent works with: whom it may ask, and what the host has chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import attrs
+
+from sapwood.actors.agent.run import Rules
+from sapwood.actors.agent.sections import Sections
+from sapwood.actors.environment import Environment
+from sapwood.actors.inbox import Shelf
+from sapwood.actors.kernel import Ref
+from sapwood.actors.session_log.run_log import Pen
+from sapwood.actors.session_log.view import View
+from sapwood.actors.tools import Tool
+from sapwood.events.messages import ToolDefinition
+from sapwood.events.models import Model
+from sapwood.events.runtime import Event
+
+
+@attrs.define(kw_only=True, eq=False)
+class Chosen:
+    """What the host has chosen, and may choose anew while a run is on: it holds from the next request on."""
+
+    model: Model
+    known: Mapping[str, Tool] = attrs.field(factory=dict[str, Tool])
+    """Every tool that the host has given, by name."""
+    active: Sequence[str] | None = None
+    """Names of those that the model is told of and may call; None: the host has said nothing of tools."""
+
+    def tools(self) -> Mapping[str, Tool]:
+        """Those that may be called, by name."""
+        return {name: self.known[name] for name in self.active or ()}
+
+    def definitions(self) -> tuple[ToolDefinition, ...] | None:
+        """What the model is to be told of tools; None: what it was told stays."""
+        return None if self.active is None else tuple(tool.definition for tool in self.tools().values())
+
+
+@attrs.frozen(kw_only=True)
+class Desk:
+    """Whom the agent may ask, and what it works with."""
+
+    exclusion: Ref
+    inbox: Ref
+    session_log: Ref
+    projection: Ref
+    model_actor: Ref
+    tools: Ref
+    shelf: Shelf
+    view: View
+    environment: Environment
+    pen: Pen
+    publish: Callable[[Event], int]
+    release: Callable[[str], None]
+    """Gives the tree back."""
+    chosen: Chosen
+    sections: Sections
+    rules: Rules

@@ -1,0 +1,196 @@
+"""How a session is put together: its actors, in the order in which they may ask each other, and what they share.
+
+1. Actors are made at their first use; the order in which they are spawned is the order of asking, so the ask graph cannot have a circle.
+2. What outlives an actor's crash (shelf, lease, view, counts, what the host chose) is made here, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Container, Mapping
+
+import attrs
+
+from sapwood.actors.agent.actor import Agent
+from sapwood.actors.agent.desk import Chosen, Desk
+from sapwood.actors.agent.prepare import SystemPrompt
+from sapwood.actors.agent.run import Rules
+from sapwood.actors.agent.sections import Sections
+from sapwood.actors.environment import Environment
+from sapwood.actors.exclusion.actor import Exclusion
+from sapwood.actors.exclusion.lease import Lease
+from sapwood.actors.extensions.actor import Extensions
+from sapwood.actors.extensions.extension import ExtensionContext, Registered
+from sapwood.actors.extensions.handling import Handlers
+from sapwood.actors.inbox import Shelf
+from sapwood.actors.inbox.actor import HEARS, Inbox
+from sapwood.actors.kernel import Ref, Ring, System
+from sapwood.actors.model.actor import ModelActor
+from sapwood.actors.model.providers.base import Provider
+from sapwood.actors.projection.actor import Projection
+from sapwood.actors.projection.counts import CounterSource, Counts
+from sapwood.actors.projection.fold import Fold
+from sapwood.actors.session_log.actor import SessionLog
+from sapwood.actors.session_log.committing import Committer
+from sapwood.actors.session_log.run_log import Pen
+from sapwood.actors.session_log.view import View
+from sapwood.actors.tools.actor import Tools
+from sapwood.actors.tools.batch import Bench
+from sapwood.actors.tools.hooks import Hooks
+from sapwood.actors.tools.tool import AskPerson
+from sapwood.events.ids import EntryId, new_entry_id
+from sapwood.events.requests import PrepareCounting
+from sapwood.events.runtime import DamageFound, EntryAppended, Event, MessageUpdate, name_of
+from sapwood.log import Log
+from sapwood.store.port import Durability, Store
+
+
+class PresentFold:
+    """The projection's present fold, for whoever reads the session. The projection renews it when it is made anew."""
+
+    def __init__(self, view: View, counts: Counts) -> None:
+        self._view = view
+        self._counts = counts
+        self._fold = Fold(view, counts)
+
+    def renew(self) -> Fold:
+        """A fold from nothing, which is the present one from now on."""
+        self._fold = Fold(self._view, self._counts)
+        return self._fold
+
+    def present(self) -> Fold:
+        return self._fold
+
+
+@attrs.frozen
+class _Taken(Container[str]):
+    """The ids of all entries and of the inputs that are on their way."""
+
+    view: View
+    shelf: Shelf
+
+    def __contains__(self, entry_id: object) -> bool:
+        return isinstance(entry_id, str) and (entry_id in self.shelf or entry_id in self.view.tree.ids)
+
+
+@attrs.frozen(kw_only=True)
+class Host:
+    """What a host brings to a session."""
+
+    providers: Mapping[str, Provider]
+    environment: Environment
+    counter: CounterSource
+    chosen: Chosen
+    system_prompt: SystemPrompt | None
+    durability: Durability
+    rules: Rules
+    ask: AskPerson
+    registered: Registered
+
+
+@attrs.frozen(kw_only=True)
+class Wiring:
+    """What a session is made of."""
+
+    system: System
+    ring: Ring
+    agent: Ref
+    pen: Pen
+    inbox: Ref
+    shelf: Shelf
+    lease: Lease
+    view: View
+    fold: Callable[[], Fold]
+    let_go: Callable[[], Awaitable[None]]
+    """Closes the store, when nothing is being written."""
+    chosen: Chosen
+    providers: Mapping[str, Provider]
+
+
+def wire(  # noqa: PLR0917 - it is what a session is made of
+    system: System, ring: Ring, store: Store, view: View, lease: Lease, host: Host
+) -> Wiring:
+    """Spawn the actors of a session."""
+    environment, shelf, chosen = host.environment, Shelf(), host.chosen
+    counts = Counts(host.counter, image_tokens=chosen.model.image_tokens)
+    folds = PresentFold(view, counts)
+    log = Log().bind(session=store.header.id)
+    taken = _Taken(view, shelf)
+
+    def new_id() -> EntryId:
+        return new_entry_id(environment.random, taken)
+
+    def publish(event: Event) -> int:
+        seq = system.publish(event)
+        if not isinstance(event, MessageUpdate):
+            log.say("debug", name_of(event), seq=seq)
+        return seq
+
+    def reporting(code: str, key: str) -> Callable[[str, BaseException], None]:
+        """Whoever runs foreign code tells of each fault in it: whose, and what it raised."""
+
+        def report(whose: str, fault: BaseException) -> None:
+            log.say("error", code, **{key: whose}, exc_info=fault)
+
+        return report
+
+    if not all(one.is_note for one in store.damage):
+        publish(DamageFound(records=tuple(store.damage)))
+    committer = Committer(store, view, publish, durability=host.durability, run_sync=environment.run_sync)
+    session_log = system.spawn("session_log", lambda: SessionLog(committer))
+    exclusion = system.spawn("exclusion", lambda: Exclusion(lease))
+    inbox = system.spawn("inbox", lambda: Inbox(shelf, view, lambda: lease.holder == "run", publish), hears=HEARS)
+    projection = system.spawn(
+        "projection", lambda: Projection(folds.renew, publish, counts, environment.run_sync), hears=(EntryAppended,)
+    )
+    if not counts.quick:
+        projection.tell(PrepareCounting())
+    report_provider = reporting("provider_failed", "provider")
+    model_actor = system.spawn("model", lambda: ModelActor(host.providers, environment, publish, report_provider))
+    pen = Pen(session_log=session_log, view=view, environment=environment, new_id=new_id, publish=publish)
+    context = ExtensionContext(session_id=store.header.id, cwd=store.header.cwd)
+    report_extension = reporting("extension_failed", "extension")
+    handlers = system.spawn("handlers", lambda: Handlers(context, report_extension))
+    extensions = system.spawn("extensions", lambda: Extensions(host.registered, handlers, publish), asks=(handlers,))
+    bench = Bench(
+        tools=chosen.tools,
+        environment=environment,
+        publish=publish,
+        pen=pen,
+        ask=host.ask,
+        report=reporting("tool_failed", "tool"),
+        hooks=Hooks(registered=host.registered, extensions=extensions),
+    )
+    tools = system.spawn("tools", lambda: Tools(bench), asks=(session_log, extensions))
+    desk = Desk(
+        exclusion=exclusion,
+        inbox=inbox,
+        session_log=session_log,
+        projection=projection,
+        model_actor=model_actor,
+        tools=tools,
+        shelf=shelf,
+        view=view,
+        environment=environment,
+        pen=pen,
+        publish=publish,
+        release=lease.release,
+        chosen=chosen,
+        sections=Sections(host.system_prompt, environment, publish, reporting("section_failed", "section")),
+        rules=host.rules,
+    )
+    asks = (exclusion, inbox, session_log, projection, model_actor, tools)
+    agent = system.spawn("agent", lambda: Agent(desk), asks=asks)
+    return Wiring(
+        system=system,
+        ring=ring,
+        agent=agent,
+        pen=pen,
+        inbox=inbox,
+        shelf=shelf,
+        lease=lease,
+        view=view,
+        fold=folds.present,
+        let_go=committer.let_go,
+        chosen=chosen,
+        providers=host.providers,
+    )
