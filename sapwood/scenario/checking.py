@@ -17,7 +17,7 @@ from sapwood.events.base import Json, is_array, is_object
 from sapwood.events.codec import encode_entry, encode_event
 from sapwood.events.context import ContextItem
 from sapwood.events.runtime import MessageUpdate
-from sapwood.scenario.language import Expect, Pattern, Place, Prompt, Scenario, Step
+from sapwood.scenario.language import Expect, Pattern, Place, Prompt, Said, Scenario, Step
 from sapwood.scenario.matching import MISSING, Difference, Mismatch, compare
 from sapwood.scenario.played import Finding, Moment, PlayedStep, Seen
 from sapwood.words.describing import text_of_message
@@ -38,7 +38,7 @@ def _findings(scenario: Scenario, steps: Sequence[PlayedStep], end: Moment, brok
     for at, played in enumerate(steps):
         place: Place = ("steps", at)
         step = played.step
-        if isinstance(step, Prompt) and step.outcome != played.outcome:
+        if isinstance(step, Prompt | Said) and step.outcome != played.outcome:
             seen = f"{played.outcome or 'none'}{f' ({played.why})' if played.why else ''}"
             yield found((*place, "outcome"), f"outcome of step {at + 1}", _unlike(step.outcome, seen))
         if played.unanswered and not expects_failure(step, scenario.story.expect):
@@ -56,7 +56,7 @@ def _findings(scenario: Scenario, steps: Sequence[PlayedStep], end: Moment, brok
 
 def expects_failure(step: Step, end: Expect) -> bool:
     """Whether the story says that an answer fails: by a step's outcome, or in an expectation of the step or of the end."""
-    if isinstance(step, Prompt) and step.outcome != "delivered":
+    if isinstance(step, Prompt | Said) and step.outcome != "delivered":
         return True
     lists = [patterns for one in (step.expect, end) for patterns in (one.events, one.entries, one.projection)]
     return any(_tells_failure([pattern.value for pattern in patterns]) for patterns in lists if patterns is not None)

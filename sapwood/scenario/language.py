@@ -20,9 +20,10 @@ from sapwood.actors.agent.prepare import SystemPrompt
 from sapwood.events.base import Json
 from sapwood.events.commands import SessionState
 from sapwood.events.entries import KnownEntry
-from sapwood.events.messages import NO_USAGE, Usage
+from sapwood.events.messages import NO_USAGE, StopReason, Usage
 from sapwood.events.models import Model
 from sapwood.events.runtime import Event
+from sapwood.settings import Settings
 
 Place = tuple[str | int, ...]
 """A way into the file's value: `("steps", 0, "prompt")`."""
@@ -58,10 +59,25 @@ Beginning = FromFile | FromEntries
 
 
 @attrs.frozen(kw_only=True)
+class Call:
+    """A call of a tool, as the model makes it."""
+
+    name: str
+    arguments: dict[str, Json] = attrs.field(factory=dict[str, Json])
+    id: str | None = None
+    """`c1`, `c2`, … over the whole script if it is left out."""
+    broken: str | None = None
+    """What is wrong with the arguments, if they came as no JSON object."""
+
+
+@attrs.frozen(kw_only=True)
 class Answer:
     """What the scripted model says to one call."""
 
     text: str = ""
+    calls: tuple[Call, ...] = ()
+    ends: StopReason | None = None
+    """How it ends; left out: with `toolUse` if it calls, else with `stop`."""
     usage: Usage = NO_USAGE
     error: str | None = None
     """The call fails with these words, once `text` has come."""
@@ -77,6 +93,28 @@ class Answers:
     compaction: tuple[Answer, ...] = ()
     turn_prefix: tuple[Answer, ...] = ()
     branch_summary: tuple[Answer, ...] = ()
+
+
+ArgumentWord = Literal["text", "number", "integer", "boolean"]
+
+
+@attrs.frozen(kw_only=True)
+class ScriptedTool:
+    """A tool, and what comes of each call of it."""
+
+    result: str = ""
+    takes: dict[str, ArgumentWord] = attrs.field(factory=dict[str, ArgumentWord])
+    """Its arguments, all of which must be given."""
+    wait: float = 0.0
+    """Seconds that it takes, at most `LONGEST_WAIT`."""
+    error: str | None = None
+    """It fails with these words, once it has waited."""
+    alone: bool = False
+    """Whether it runs beside no other call."""
+    deaf: bool = False
+    """Whether it goes on when it is told to stop."""
+    final: bool = False
+    """Whether the run may stop behind it."""
 
 
 @attrs.frozen
@@ -115,6 +153,50 @@ class Prompt:
 
 
 @attrs.frozen(kw_only=True)
+class Submit:
+    """Say this to the model, and go on with the story at once."""
+
+    submit: str
+    outcome: OutcomeWord = "delivered"
+    """What has come of it when the session is closed, behind the last step."""
+    expect: Expect = NOTHING_EXPECTED
+
+
+@attrs.frozen(kw_only=True)
+class Steer:
+    """Say this to the run that is on, or to the next one, and go on at once."""
+
+    steer: str
+    outcome: OutcomeWord = "delivered"
+    expect: Expect = NOTHING_EXPECTED
+
+
+@attrs.frozen(kw_only=True)
+class FollowUp:
+    """Say this when the run would end, and go on at once."""
+
+    follow_up: str
+    outcome: OutcomeWord = "delivered"
+    expect: Expect = NOTHING_EXPECTED
+
+
+@attrs.frozen(kw_only=True)
+class Abort:
+    """Stop what runs, and wait until that has settled."""
+
+    abort: Literal[True]
+    expect: Expect = NOTHING_EXPECTED
+
+
+@attrs.frozen(kw_only=True)
+class Settle:
+    """Wait until nothing runs: a virtual day at most."""
+
+    settle: Literal[True]
+    expect: Expect = NOTHING_EXPECTED
+
+
+@attrs.frozen(kw_only=True)
 class Feed:
     """Publish these events as if an actor had: no model is asked."""
 
@@ -130,7 +212,9 @@ class Pass:
     expect: Expect = NOTHING_EXPECTED
 
 
-Step = Prompt | Feed | Pass
+Said = Submit | Steer | FollowUp
+"""What is said without waiting for what comes of it."""
+Step = Prompt | Said | Abort | Settle | Feed | Pass
 
 DEFAULT_MODEL: Final = Model(provider="scripted", id="talker")
 
@@ -148,6 +232,9 @@ class Story:
     model: Model = DEFAULT_MODEL
     system_prompt: SystemPrompt | None = None
     """The text of each section by its name, `preamble` among them. None: the session's own stays as it is."""
+    tools: dict[str, ScriptedTool] | None = None
+    """What the model may call, by name. None: the story says nothing of tools."""
+    settings: Settings = attrs.field(factory=Settings)
     answers: Answers = Answers()
     steps: tuple[Step, ...]
     expect: Expect = NOTHING_EXPECTED

@@ -11,24 +11,40 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, assert_never, cast
 
+import attrs
 import trio
 import trio.testing
 
 from sapwood.actors.environment import Environment
+from sapwood.actors.inbox import Handle
 from sapwood.actors.kernel import Tap
-from sapwood.actors.model.providers.scripted import Scripted, ScriptedAnswer
+from sapwood.actors.model.providers.scripted import Scripted
 from sapwood.events.commands import Delivered, Failed, InputOutcome, Returned, Withdrawn
 from sapwood.events.errors import Refused, SapwoodError
 from sapwood.events.runtime import Purpose
 from sapwood.runtime import Runtime
+from sapwood.scenario import scripting
 from sapwood.scenario.beginning import CWD, begin
 from sapwood.scenario.checking import check
-from sapwood.scenario.language import STEP_LIMIT, Answer, Feed, OutcomeWord, Pass, Prompt, Scenario, Step
+from sapwood.scenario.language import (
+    STEP_LIMIT,
+    Abort,
+    Feed,
+    FollowUp,
+    OutcomeWord,
+    Pass,
+    Prompt,
+    Scenario,
+    Settle,
+    Steer,
+    Step,
+    Submit,
+)
 from sapwood.scenario.loading import load
 from sapwood.scenario.played import Moment, Played, PlayedStep
 from sapwood.scenario.watching import Watcher
@@ -58,7 +74,7 @@ def play(path: str | os.PathLike[str] | Scenario, *, tap: Tap | None = None, see
 async def run(scenario: Scenario, *, tap: Tap | None = None, seed: int = 0) -> Played:
     """Play a scenario under the clock that trio runs with; an autojump clock makes its time virtual. As `play` otherwise."""
     environment = Environment.scripted(seed)
-    provider = _provider(scenario)
+    provider = scripting.provider(scenario.story)
     player = _Player(scenario, provider)
     story = scenario.story
     broken: str | None = None
@@ -67,12 +83,18 @@ async def run(scenario: Scenario, *, tap: Tap | None = None, seed: int = 0) -> P
         runtime = Runtime(providers=[provider], environment=environment, counter="heuristic")
         try:
             async with runtime.open_session(
-                where, model=story.model, system_prompt=story.system_prompt, cwd=CWD, tap=tap
+                where,
+                model=story.model,
+                system_prompt=story.system_prompt,
+                tools=scripting.tools(story),
+                settings=story.settings,
+                cwd=CWD,
+                tap=tap,
             ) as session:
                 await player.play(session)
         except Exception as error:  # noqa: BLE001 - what the runtime breaks at is what the story was to find out
             broken = "; ".join(_in_words(error))
-    steps = tuple(player.steps)
+    steps = await player.outcomes()
     return Played(
         scenario=scenario,
         steps=steps,
@@ -90,37 +112,20 @@ def _in_words(error: BaseException) -> Iterator[str]:
         yield str(error) if isinstance(error, SapwoodError) else f"{type(error).__name__}: {error}"
 
 
-def _provider(scenario: Scenario) -> Scripted:
-    return Scripted(
-        {purpose: map(_scripted, queue) for purpose, queue in _script(scenario).items()},
-        provider_id=scenario.story.model.provider,
-    )
-
-
-def _script(scenario: Scenario) -> dict[Purpose, Sequence[Answer]]:
-    answers = scenario.story.answers
-    return {
-        "turn": answers.turn,
-        "compaction": answers.compaction,
-        "turn_prefix": answers.turn_prefix,
-        "branch_summary": answers.branch_summary,
-    }
-
-
-def _scripted(answer: Answer) -> ScriptedAnswer:
-    return ScriptedAnswer(text=answer.text, usage=answer.usage, error=answer.error, wait=answer.wait)
-
-
 class _Player:
     """One playing of one scenario."""
 
     def __init__(self, scenario: Scenario, provider: Scripted) -> None:
         self._scenario = scenario
         self._provider = provider
-        self._script: Counter[Purpose] = Counter({purpose: len(queue) for purpose, queue in _script(scenario).items()})
+        self._script: Counter[Purpose] = Counter(
+            {purpose: len(queue) for purpose, queue in scripting.script(scenario.story).items()}
+        )
         self.lost: str | None = None
         """What to say if not every event was seen."""
         self.steps: list[PlayedStep] = []
+        self._handles: dict[int, Handle] = {}
+        """What was said without waiting, by step."""
         self.end = _NOTHING_YET
 
     async def play(self, session: Session) -> None:
@@ -137,7 +142,7 @@ class _Player:
     async def _step(self, session: Session, step: Step, watcher: Watcher) -> PlayedStep:
         entries, events, at = len(session.tree()), len(watcher.seen), watcher.now
         missing = self._missing()
-        outcome, why = await _do(session, step)
+        outcome, why = await self._do(session, step)
         await trio.testing.wait_all_tasks_blocked()
         if watcher.lost and self.lost is None:
             self.lost = f"events came faster than they could be read: step {len(self.steps) + 1} shows the rest"
@@ -151,37 +156,64 @@ class _Player:
             unanswered=tuple(self._missing() - missing),
         )
 
+    async def _do(self, session: Session, step: Step) -> tuple[OutcomeWord | None, str]:
+        """Do a step to its end; the outcome of an input that was waited for, and the words of what went wrong with it."""
+        match step:
+            case Prompt(prompt=text):
+                return await _say(session, text)
+            case Submit(submit=text):
+                self._handles[len(self.steps)] = session.submit(text)
+            case Steer(steer=text):
+                self._handles[len(self.steps)] = session.steer(text)
+            case FollowUp(follow_up=text):
+                self._handles[len(self.steps)] = session.follow_up(text)
+            case Abort():
+                await session.abort()
+            case Settle():
+                with trio.move_on_after(STEP_LIMIT):
+                    await session.wait_idle()
+            case Feed(events=events):
+                for event in events:
+                    session.feed(event)
+                    await trio.lowlevel.checkpoint()
+            case Pass(pass_=seconds):
+                await trio.sleep(seconds)
+            case _:
+                assert_never(step)
+        return None, ""
+
+    async def outcomes(self) -> tuple[PlayedStep, ...]:
+        """The steps, with what came of all that was said; asked when the session is closed, so that everything has an outcome."""
+        steps = list(self.steps)
+        for at, handle in self._handles.items():
+            if at < len(steps):
+                word, why = await _came(handle)
+                steps[at] = attrs.evolve(steps[at], outcome=word, why=why)
+        return tuple(steps)
+
     def _missing(self) -> Counter[Purpose]:
         """The answers that were asked for beyond those that the script has."""
         asked: Counter[Purpose] = Counter(request.purpose for request in self._provider.requests)
         return asked - self._script
 
 
-async def _do(session: Session, step: Step) -> tuple[OutcomeWord | None, str]:
-    """Do a step to its end; the outcome of an input, and the words of what went wrong with it."""
-    match step:
-        case Prompt(prompt=text):
-            return await _say(session, text)
-        case Feed(events=events):
-            for event in events:
-                session.feed(event)
-                await trio.lowlevel.checkpoint()
-        case Pass(pass_=seconds):
-            await trio.sleep(seconds)
-        case _:
-            assert_never(step)
-    return None, ""
-
-
 async def _say(session: Session, text: str) -> tuple[OutcomeWord | None, str]:
     with trio.move_on_after(STEP_LIMIT):
         try:
-            return _word(await session.prompt(text))
+            return await _came(session.submit(text))
         except Refused as refusal:
             return "refused", str(refusal)
-        except SapwoodError as error:
-            return "failed", str(error)
     return None, f"it did not settle in {STEP_LIMIT:,.0f} virtual seconds"
+
+
+async def _came(handle: Handle) -> tuple[OutcomeWord, str]:
+    """What has come of an input, in a word, and why."""
+    try:
+        return _word(await handle.outcome())
+    except Refused as refusal:
+        return "refused", str(refusal)
+    except SapwoodError as error:
+        return "failed", str(error)
 
 
 def _word(outcome: InputOutcome) -> tuple[OutcomeWord, str]:

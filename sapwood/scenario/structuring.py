@@ -18,6 +18,7 @@ from cattrs.errors import IterableValidationError
 from cattrs.gen import make_dict_structure_fn, override
 
 from sapwood.actors.agent.prepare import SystemPrompt
+from sapwood.actors.model.retry import RetryPolicy
 from sapwood.actors.projection.system_prompt import PREAMBLE, check_section_name
 from sapwood.events.base import Json, is_array, is_object
 from sapwood.events.entries import KnownEntry
@@ -29,25 +30,42 @@ from sapwood.scenario.errors import ENOUGH, Misfit, hint, together, unknown
 from sapwood.scenario.language import (
     DEFAULT_MODEL,
     LONGEST_WAIT,
+    Abort,
     Answer,
     Answers,
+    Call,
     Expect,
     Feed,
+    FollowUp,
     FromEntries,
     FromFile,
     Pass,
     Pattern,
     Place,
     Prompt,
+    ScriptedTool,
+    Settle,
+    Steer,
     Step,
     Story,
+    Submit,
 )
 from sapwood.scenario.matching import GAP
 from sapwood.scenario.patterns import Item, strange_keys
 from sapwood.scenario.wire import ENTRY_KINDS, EVENT_NAMES, tags, to_entries, to_event, to_model, to_usage
+from sapwood.settings import Settings
 from sapwood.words.wording import one_line, quoted
 
-STEPS: Final[Mapping[str, type]] = {"prompt": Prompt, "events": Feed, "pass": Pass}
+STEPS: Final[Mapping[str, type]] = {
+    "prompt": Prompt,
+    "submit": Submit,
+    "steer": Steer,
+    "follow_up": FollowUp,
+    "abort": Abort,
+    "settle": Settle,
+    "events": Feed,
+    "pass": Pass,
+}
 """The key by which a step is told."""
 BEGINNINGS: Final[Mapping[str, type]] = {"file": FromFile, "entries": FromEntries}
 
@@ -80,7 +98,11 @@ def _converter(model: Model) -> Converter:
     made.register_structure_hook(Usage, lambda value, _: to_usage(value))
     made.register_structure_hook(Event, lambda value, _: to_event(value, model))
     # the inner ones first: cattrs binds what it finds when a class is registered
-    plain: list[type] = [Answer, Answers, FromFile]
+    made.register_structure_hook_func(lambda kind: kind == Literal[True], _true)
+    made.register_structure_hook(bool, _yes)
+    made.register_structure_hook(int, _whole)
+    made.register_structure_hook_func(_is_made_of(dict), _named(made))
+    plain: list[type] = [Call, Answer, Answers, ScriptedTool, RetryPolicy, Settings, FromFile]
     for kind in plain:
         made.register_structure_hook(kind, _mapping(kind, made))
     entries = override(struct_hook=lambda value, _: to_entries(_listed(value), model))
@@ -95,7 +117,7 @@ def _converter(model: Model) -> Converter:
             projection=override(struct_hook=_patterns("role", "message", tags(Message), Item)),
         ),
     )
-    plain = [Prompt, Feed]
+    plain = [Prompt, Submit, Steer, FollowUp, Abort, Settle, Feed]
     for kind in plain:
         made.register_structure_hook(kind, _mapping(kind, made))
     made.register_structure_hook(Pass, _mapping(Pass, made, pass_=override(rename="pass")))
@@ -122,6 +144,46 @@ def _seconds(value: Json, _: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LONGEST_WAIT:
         raise Misfit(f"must be a number of seconds from 0 to {LONGEST_WAIT:,.0f} (a year), not {quoted(value)}")
     return float(value)
+
+
+def _true(value: Json, _: object) -> bool:
+    if value is not True:
+        raise Misfit(f"must be true, not {quoted(value)}")
+    return True
+
+
+def _yes(value: Json, _: object) -> bool:
+    if not isinstance(value, bool):
+        raise Misfit(f"must be true or false, not {quoted(value)}")
+    return value
+
+
+def _whole(value: Json, _: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise Misfit(f"must be a whole number from 0 on, not {quoted(value)}")
+    return value
+
+
+def _named(made: Converter) -> Hook:
+    """A mapping by names that the story chooses."""
+
+    def hook(value: Json, kind: Any) -> Any:
+        if not is_object(value):
+            raise Misfit("must be a mapping by names")
+        item: Any = get_args(kind)[1]
+        if item is Json:
+            return dict(value)
+        named, faults = dict[str, Any](), list[Misfit]()
+        for name, one in value.items():
+            try:
+                named[name] = made.structure(one, item)
+            except (BaseValidationError, Misfit) as error:
+                faults.extend(_faults(error, (name,)))
+        if faults:
+            raise together(faults)
+        return named
+
+    return hook
 
 
 def _word(value: Json, kind: object) -> str:

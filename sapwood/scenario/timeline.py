@@ -10,7 +10,7 @@ from sapwood.events.base import Json
 from sapwood.events.runtime import name_of
 from sapwood.scenario.checking import event_value
 from sapwood.scenario.errors import MOST_TOLD
-from sapwood.scenario.language import Feed, Pass, Prompt, Step
+from sapwood.scenario.language import Abort, Feed, FollowUp, Pass, Prompt, Said, Settle, Steer, Step, Submit
 from sapwood.scenario.matching import MISSING, Difference, Mismatch
 from sapwood.scenario.played import Finding, Played, PlayedStep, Seen
 from sapwood.words.describing import event_in_words
@@ -42,6 +42,16 @@ def in_words(step: Step) -> str:
     match step:
         case Prompt(prompt=text):
             return f"prompt: {cut(text)}"
+        case Submit(submit=text):
+            return f"submit: {cut(text)}"
+        case Steer(steer=text):
+            return f"steer: {cut(text)}"
+        case FollowUp(follow_up=text):
+            return f"follow up: {cut(text)}"
+        case Abort():
+            return "abort"
+        case Settle():
+            return "settle"
         case Feed(events=events):
             return counted(len(events), "literal event")
         case Pass(pass_=seconds):
@@ -84,8 +94,9 @@ def _step(n: int, played: PlayedStep) -> Iterator[Line]:
     yield line(Piece(f"{n}. {in_words(played.step)}", "bold"))
     for seen in played.events:
         yield _event(seen)
-    if played.outcome is not None or isinstance(played.step, Prompt):
-        good = isinstance(played.step, Prompt) and played.outcome == played.step.outcome
+    step = played.step
+    if isinstance(step, Prompt | Said):
+        good = played.outcome == step.outcome
         why = f": {cut(played.why)}" if played.why else ""
         yield line("   -> ", Piece(f"{played.outcome or 'no outcome'}{why}", "good" if good else "bad"))
 

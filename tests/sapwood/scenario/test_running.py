@@ -145,11 +145,11 @@ def test_every_event_that_is_fed_is_seen_however_many_there_are(tmp_path: Path) 
 def test_what_the_runtime_breaks_at_is_a_difference_and_no_traceback(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def broken(*_: object) -> None:
+    def broken(*_: object) -> None:
         raise OverflowError("too far")
 
     path = written(tmp_path, TALK)
-    monkeypatch.setattr(Session, "prompt", broken)
+    monkeypatch.setattr(Session, "submit", broken)
 
     (finding,) = play(path).differences
 

@@ -55,7 +55,11 @@ UNFIT: list[tuple[dict[str, Any], Place, str]] = [
     ({"store": ["memory"]}, ("store",), "must be one of"),
     ({"steps": {}}, ("steps",), "must be a list"),
     ({"steps": "abc"}, ("steps",), "must be a list"),
-    ({"steps": ["abc"]}, ("steps", 0), "a step must be a mapping with one of: prompt, events, pass"),
+    (
+        {"steps": ["abc"]},
+        ("steps", 0),
+        "a step must be a mapping with one of: prompt, submit, steer, follow_up, abort, settle, events",
+    ),
     ({"steps": [{}]}, ("steps", 0), "a step needs exactly one of"),
     ({"steps": [{"prompt": "a", "pass": 1}]}, ("steps", 0, "pass"), "a step needs exactly one of"),
     ({"steps": [{"pass": 1, "outcome": "delivered"}]}, ("steps", 0, "outcome"), "unknown key"),
