@@ -22,7 +22,6 @@ from sapwood.store.disk import RealDisk
 
 MOST_BYTES: Final = 1 << 24
 """16 MiB: no file that is written by hand comes near, and searching it stays a matter of a tenth of a second."""
-_BOM: Final = "\ufeff"
 
 
 @tool(name="edit", writes=["path"], mode="sequential")
@@ -41,14 +40,13 @@ def edit_file(
 def _edited(path: str, edits: list[Edit]) -> ToolResult:
     data, status = _read(path)
     text = data.decode("utf-8", "surrogateescape")
-    mark, text = (_BOM, text[1:]) if text.startswith(_BOM) else ("", text)
     spans = planned(text, edits)
     try:
         for span in spans:
             span.new.encode()
     except UnicodeEncodeError:
         raise Unfit("Nothing was changed: there is half a character in a new_text.") from None
-    changed = (mark + applied(text, spans)).encode("utf-8", "surrogateescape")
+    changed = applied(text, spans).encode("utf-8", "surrogateescape")
     done = replace_file(path, changed, unchanged=status)
     lines = [line_of(text, span.start) for span in spans]
     where = f"{len(spans):,} places, the first in line {lines[0]:,}, the last in line {lines[-1]:,}"

@@ -23,7 +23,7 @@ from sapwood.actors.tools.files import Unfit, why_not
 
 _TELLING: Final = ("st_dev", "st_ino", "st_size", "st_mtime_ns")
 """What of a file is another when somebody has written to it, or put another in its place."""
-_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 @attrs.frozen(kw_only=True)
@@ -108,11 +108,11 @@ def _put(real: Path, data: bytes, old: os.stat_result | None, unchanged: os.stat
         ) from None
     try:
         try:
-            if old is not None:
-                _like(descriptor, old)
             rest = memoryview(data)
             while rest:
                 rest = rest[os.write(descriptor, rest) :]
+            if old is not None:
+                _like(descriptor, old)  # after it is written to: that takes back the right to run as its owner
             os.fsync(descriptor)  # else a machine that dies may find the new name and none of its content
         finally:
             os.close(descriptor)

@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import tempfile
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import trio.testing
 from sapwood.actors.tools import bash, output, processes, spool
 from sapwood.actors.tools.bash import MOST_SECONDS, TOLD_EVERY, run_bash
 from sapwood.actors.tools.results import ToolResult
+from sapwood.actors.tools.spool import Spool
 from sapwood.actors.tools.tool import BadArguments
 from sapwood.events.base import Json
 from tests.actors.tools.calling import awaited, context, details, gone, nothing_left, refusal, text, until
@@ -70,7 +72,17 @@ async def test_a_signal_is_told_by_its_name() -> None:
 
 
 async def test_there_is_no_input() -> None:
-    assert text(await ran("cat; read -p 'name? ' name || echo nobody")) == "nobody"
+    """Not ours either."""
+    ours, (reading, writing) = os.dup(0), os.pipe()
+    os.dup2(reading, 0)
+    os.write(writing, b"for us\n")
+    try:
+        result = await ran("cat; read -p 'name? ' name || echo nobody")
+    finally:
+        os.dup2(ours, 0)
+        for descriptor in (ours, reading, writing):
+            os.close(descriptor)
+    assert text(result) == "nobody"
 
 
 async def test_what_is_for_a_terminal_is_left_out() -> None:
@@ -190,6 +202,35 @@ async def test_one_that_is_cancelled_leaves_nothing(temporary: Path) -> None:
     assert [*temporary.iterdir()] == []
 
 
+async def test_one_that_is_cancelled_does_not_wait_for_a_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = threading.Event()
+
+    def slow(spool: Spool) -> None:
+        answer.wait(20)
+
+    monkeypatch.setattr(Spool, "discard", slow)
+    told = list[Json]()
+    try:
+        with trio.fail_after(10):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(lambda: awaited(run_bash, context("/", told), command="echo said; sleep 300"))
+                await until(lambda: told != [])
+                nursery.cancel_scope.cancel()
+    finally:
+        answer.set()
+
+
+async def test_what_came_in_small_pieces_is_in_the_file_from_the_first(temporary: Path) -> None:
+    heard = bash._Heard(context("/"))
+    pieces = [b"%d\n" % number for number in range(output.MOST_LINES + 10)]
+    for piece in pieces:
+        await heard.take(piece)
+    heard.spool.close()
+
+    [file] = temporary.iterdir()
+    assert file.read_bytes() == b"".join(pieces)
+
+
 async def test_what_it_leaves_in_the_background_is_told() -> None:
     said, note = text(await ran("sleep 300 & echo $!")).split("\n")
 
@@ -290,6 +331,19 @@ async def test_those_who_watch_are_told_no_more_often_than_they_can_read(
                 await trio.sleep(TOLD_EVERY / 100)
 
     assert len(told) == 10
+
+
+async def test_those_who_watch_are_told_nothing_while_there_is_nothing_new(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    told = list[Json]()
+    heard = bash._Heard(context("/", told))
+    with trio.move_on_after(10 * TOLD_EVERY):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(heard.tell)
+            await heard.take(b"once")
+
+    assert told == [{"output": "once", "lines": 1, "bytes": 4}]
 
 
 async def test_what_a_watcher_raises_ends_the_command() -> None:

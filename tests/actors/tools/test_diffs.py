@@ -36,6 +36,11 @@ def test_changes_that_are_near_are_one_hunk_and_in_one_line_one_change() -> None
     assert shown("a b c\nd\ne\n", ("a", "A"), ("c", "C"), ("e", "E")) == ("@@ -1,3 +1,3 @@\n-a b c\n+A b C\n d\n-e\n+E")
 
 
+def test_a_hunk_ends_where_its_context_meets_no_other() -> None:
+    assert shown(NUMBERS, ("5\n6", "5\nsix"), ("13\n", "")).count("@@ -") == 1
+    assert shown(NUMBERS, ("5\n6", "5\nsix"), ("14\n", "")).count("@@ -") == 2
+
+
 def test_a_text_that_is_emptied_and_one_without_a_last_end() -> None:
     assert shown("a\n", ("a\n", "")) == "@@ -1,1 +0,0 @@\n-a"
     assert shown("a\nb", ("b", "b\n")) == ("@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+b")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from sapwood.actors.tools import editing
 from sapwood.actors.tools.editing import edit_file
+from sapwood.actors.tools.edits import Edit, Span, planned
 from sapwood.actors.tools.tool import BadArguments
 from tests.actors.tools.calling import as_nobody, called, details, open_folder, refusal, text
 from tests.build import call
@@ -48,6 +50,20 @@ def test_what_may_not_be_written_is_told() -> None:
             result = called(edit_file, folder, path="a", edits=[edit("old", "new")])
         assert f"{folder}/a cannot be written: permission is denied" in refusal(result)
         assert (folder / "a").read_text() == "old"
+
+
+def test_somebody_elses_change_is_not_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a"
+    path.write_text("one")
+
+    def meanwhile(text: str, edits: Sequence[Edit]) -> tuple[Span, ...]:
+        path.write_text("theirs")
+        return planned(text, edits)
+
+    monkeypatch.setattr(editing, "planned", meanwhile)
+
+    assert "was changed by somebody else" in refusal(called(edit_file, tmp_path, path="a", edits=[edit("one", "1")]))
+    assert path.read_text() == "theirs"
 
 
 def test_when_one_of_several_cannot_be_made_none_is(tmp_path: Path) -> None:

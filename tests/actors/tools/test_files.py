@@ -43,11 +43,11 @@ def test_in_a_folder_that_is_gone_nothing_is(tmp_path: Path) -> None:
 
 
 def test_of_what_is_not_there_what_has_a_name_like_it_is_told(tmp_path: Path) -> None:
-    for name in ("Reading.py", "writing.py", "x"):
+    for name in ("READING.py", "writing.py", "x"):
         (tmp_path / name).touch()
 
     missing = tmp_path / "reading.py"
-    assert words(errno.ENOENT, missing) == f"There is no {missing}. {tmp_path} has Reading.py, writing.py."
+    assert words(errno.ENOENT, missing) == f"There is no {missing}. {tmp_path} has READING.py, writing.py."
 
 
 def test_of_what_is_not_there_the_deepest_folder_that_is_is_told(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 from pathlib import Path
 
 import psutil
@@ -136,6 +137,50 @@ async def test_what_is_said_on_being_told_to_end_is_heard(monkeypatch: pytest.Mo
     assert said == "ready\ntidied up\n"
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "trap 'sleep 0.1; touch tidied; exit' TERM; echo ready; exec >&- 2>&-; sleep 300 & wait",
+        "(trap 'sleep 0.1; touch tidied; exit' TERM; echo ready; sleep 300 & wait) & exec sleep 300",
+    ],
+    ids=["it says nothing more", "its child"],
+)
+async def test_whoever_has_something_to_tidy_up_gets_the_time(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "GRACE", 10)  # it ends when it is told to
+
+    await cancelled(f"cd {tmp_path}; {command}")
+
+    assert [one.name for one in tmp_path.iterdir()] == ["tidied"]
+
+
+async def test_what_was_said_and_not_yet_heard_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "GRACE", 0)
+    monkeypatch.setattr(processes, "LAST_WORDS", 10)
+    heard = Heard()
+    scope = trio.CancelScope()
+
+    async def take(data: bytes) -> None:
+        heard.data += data
+        if b"ready" in data:
+            await until(lambda: scope.cancel_called)
+            await trio.sleep(0.1)  # they are killed meanwhile
+
+    async def run() -> None:
+        with scope:
+            command = "echo ready; sleep 0.05; echo more; touch said; sleep 300"
+            await run_group(["bash", "-c", command], cwd=str(folder), take=take)
+
+    with trio.fail_after(10), tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(run)
+            await until((folder / "said").exists)
+            scope.cancel()
+    assert heard.data == b"ready\nmore\n"
+
+
 async def test_one_that_got_away_and_holds_the_pipe_holds_up_no_cancellation() -> None:
     """H12: `setsid`."""
     pids, _ = await cancelled("setsid sleep 300 & echo $!; echo ready; sleep 300")
@@ -198,6 +243,16 @@ async def test_the_last_of_a_pipeline_gets_its_words_out(monkeypatch: pytest.Mon
     _, said = await ended("exec > >(sleep 0.05; cat); echo late")
 
     assert said == "late\n"
+
+
+@pytest.mark.slow
+async def test_as_long_as_the_last_of_a_pipeline_talks_it_is_listened_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "QUIET", 0.5)
+    monkeypatch.setattr(processes, "LINGER", 10)
+
+    _, said = await ended("exec > >(for one in 1 2 3 4; do sleep 0.2; echo $one; done); true")
+
+    assert said == "1\n2\n3\n4\n"
 
 
 async def test_one_that_ended_before_it_was_cancelled_has_ended() -> None:

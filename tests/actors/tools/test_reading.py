@@ -92,6 +92,7 @@ def test_an_empty_file_is_told_as_one(tmp_path: Path) -> None:
     (tmp_path / "a").touch()
 
     assert text(called(read_file, tmp_path, path="a")) == f"[{tmp_path}/a is empty.]"
+    assert refusal(called(read_file, tmp_path, path="a", offset=2)) == f"{tmp_path}/a has 0 lines: there is no line 2."
 
 
 def test_a_text_is_read_whole(tmp_path: Path) -> None:

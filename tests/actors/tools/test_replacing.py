@@ -120,8 +120,31 @@ def test_whatever_fails_on_the_way_the_old_content_stands(
     assert tree(tmp_path) == before
 
 
-def rewritten(path: Path) -> None:
+def test_when_a_folder_cannot_be_made_those_above_it_are_taken_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mkdir = os.mkdir
+
+    def failing(path: Path, mode: int) -> None:
+        if path.name == "third":
+            raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+        mkdir(path, mode)
+
+    monkeypatch.setattr(os, "mkdir", failing)
+
+    assert "cannot be written: Disk quota exceeded." in why_refused(tmp_path / "first" / "second" / "third" / "a")
+    assert tree(tmp_path) == {}
+
+
+def rewritten_at_once(path: Path) -> None:
+    then = path.stat().st_mtime_ns
     path.write_text("another")
+    os.utime(path, ns=(0, then))
+
+
+def rewritten_as_long(path: Path) -> None:
+    path.write_text("new")
+    os.utime(path, ns=(0, 1))
 
 
 def put_in_its_place(path: Path) -> None:
@@ -130,7 +153,7 @@ def put_in_its_place(path: Path) -> None:
     path.with_name("b").rename(path)
 
 
-@pytest.mark.parametrize("change", [rewritten, put_in_its_place, Path.unlink])
+@pytest.mark.parametrize("change", [rewritten_at_once, rewritten_as_long, put_in_its_place, Path.unlink])
 def test_what_somebody_else_changed_meanwhile_is_not_overwritten(
     change: Callable[[Path], None], tmp_path: Path
 ) -> None:
@@ -205,6 +228,7 @@ def test_it_keeps_the_owner_and_where_it_cannot_no_right_of_the_owner_is_lent() 
 
         replace_file(str(folder / "theirs"), b"new")
         with as_nobody():
+            replace_file(str(folder / "theirs"), b"newer")
             replace_file(str(folder / "ours"), b"new")
 
         theirs, ours = (folder / "theirs").stat(), (folder / "ours").stat()
