@@ -140,7 +140,7 @@ async def test_what_is_said_on_being_told_to_end_is_heard(monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     "command",
     [
-        "trap 'sleep 0.1; touch tidied; exit' TERM; echo ready; exec >&- 2>&-; sleep 300 & wait",
+        "trap 'sleep 0.1; touch tidied; exit' TERM; (sleep 0.1; echo ready) & exec >/dev/null 2>&1; sleep 300 & wait",
         "(trap 'sleep 0.1; touch tidied; exit' TERM; echo ready; sleep 300 & wait) & exec sleep 300",
     ],
     ids=["it says nothing more", "its child"],
