@@ -34,7 +34,7 @@ MOST_SECONDS: Final = 86_400
 TOLD_EVERY: Final = 0.25
 """Seconds between two looks at what is said: it can be followed, and costs those who watch nothing."""
 UNLINK: Final = 0.05
-"""Seconds that a cancelled call waits until its file is gone; a thread sees to it in any case."""
+"""Seconds that a cancelled call waits until its file is gone. A disk that does not answer keeps it."""
 
 T = TypeVar("T")
 
@@ -49,7 +49,7 @@ async def run_bash(
     ]
     | None = None,
 ) -> ToolResult:
-    """Run a command with bash in the working folder. Its output is what it writes to stdout and stderr; it has no input.
+    """Run a command with bash in the working folder. What it writes to stdout and stderr comes back as one text; it has no input.
 
     Of long output both ends are shown, 1,000 lines or 32 KiB together; the whole is then in a file that is named.
     """
@@ -64,7 +64,7 @@ async def run_bash(
         return await heard.in_thread(partial(_result, heard, timeout))
     except BaseException:
         with trio.move_on_after(UNLINK, shield=True):
-            await trio.to_thread.run_sync(heard.spool.discard, abandon_on_cancel=True, limiter=heard.limiter)
+            await heard.in_thread_or_not(heard.spool.discard)
         raise
 
 
@@ -79,16 +79,20 @@ class _Heard:
     """None if it was stopped."""
     news: trio.Event = attrs.field(factory=trio.Event)
     limiter: trio.CapacityLimiter = attrs.field(factory=lambda: trio.CapacityLimiter(1))
-    """Its own: it must not wait behind tools that fill all threads."""
+    """Its own: it must not wait behind tools that fill all threads. And of one: what a disk holds up is not overtaken."""
 
     async def in_thread(self, function: Callable[[], T]) -> T:
         return await trio.to_thread.run_sync(function, limiter=self.limiter)
+
+    async def in_thread_or_not(self, function: Callable[[], None]) -> None:
+        """The same, but a cancellation does not wait for it."""
+        await trio.to_thread.run_sync(function, limiter=self.limiter, abandon_on_cancel=True)
 
     async def take(self, data: bytes) -> None:
         before = self.ends.held if self.ends.is_short else b""
         self.ends.add(data)
         if not self.ends.is_short:
-            await self.in_thread(partial(self.spool.write, before + data))
+            await self.in_thread_or_not(partial(self.spool.write, before + data))
         self.news.set()
 
     async def tell(self) -> None:

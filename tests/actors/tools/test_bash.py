@@ -202,19 +202,21 @@ async def test_one_that_is_cancelled_leaves_nothing(temporary: Path) -> None:
     assert [*temporary.iterdir()] == []
 
 
-async def test_one_that_is_cancelled_does_not_wait_for_a_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    answer = threading.Event()
+@pytest.mark.parametrize("call", ["write", "discard"])
+async def test_one_that_is_cancelled_does_not_wait_for_a_disk(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, answer = threading.Event(), threading.Event()
 
-    def slow(spool: Spool) -> None:
+    def slow(spool: Spool, *given: bytes) -> None:
+        asked.set()
         answer.wait(20)
 
-    monkeypatch.setattr(Spool, "discard", slow)
+    monkeypatch.setattr(Spool, call, slow)
     told = list[Json]()
     try:
         with trio.fail_after(10):
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(lambda: awaited(run_bash, context("/", told), command="echo said; sleep 300"))
-                await until(lambda: told != [])
+                nursery.start_soon(lambda: awaited(run_bash, context("/", told), command="seq 1 20000; sleep 300"))
+                await until(asked.is_set if call == "write" else lambda: told != [])
                 nursery.cancel_scope.cancel()
     finally:
         answer.set()

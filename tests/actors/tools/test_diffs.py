@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -92,6 +93,7 @@ def patched(text: str, shown: str) -> str:
 LINES = st.lists(st.sampled_from(["", "a", "b", "long"]), min_size=1, max_size=30)
 
 
+@pytest.mark.slow
 @given(LINES, st.lists(st.tuples(st.integers(0, 60), st.integers(1, 8), st.sampled_from(["", "x", "\n", "y\nz\n"]))))
 def test_a_diff_leads_from_the_one_text_to_the_other(lines: list[str], cuts: list[tuple[int, int, str]]) -> None:
     text = "\n".join(lines)

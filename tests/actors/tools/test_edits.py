@@ -105,6 +105,7 @@ def test_a_place_is_told_by_its_line() -> None:
 TEXTS = st.text(alphabet="ab\n ", max_size=12)
 
 
+@pytest.mark.slow
 @given(TEXTS, st.text(alphabet="ab\n ", min_size=1, max_size=3), TEXTS)
 def test_one_edit_is_what_replacing_is(text: str, old: str, new: str) -> None:
     places = sum(text.startswith(old, place) for place in range(len(text)))
