@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sapwood.actors.model.providers.scripted import Scripted, ScriptedAnswer
     from sapwood.actors.model.retry import RetryPolicy
     from sapwood.actors.tools import Tool, ToolContext, ToolResult, tool
+    from sapwood.actors.tools.builtin import builtin_tools
     from sapwood.events.commands import Delivered, Failed, InputOutcome, QueuedInputs, Returned, Snapshot, Withdrawn
     from sapwood.events.content import ImageContent, TextContent, ThinkingContent, ToolCall
     from sapwood.events.context import Context, ContextItem, ContextUsage, Measured
@@ -126,12 +127,14 @@ __all__ = [
     "Withdrawn",
     "WouldDeadlock",
     "Writer",
+    "builtin_tools",
     "open_session",
     "read",
     "tool",
 ]
 
 _HOMES = {
+    "builtin_tools": "sapwood.actors.tools.builtin",
     "Extension": "sapwood.actors.extensions.extension",
     "ExtensionContext": "sapwood.actors.extensions.extension",
     "Measured": "sapwood.events.context",

@@ -81,7 +81,6 @@ PURE: Final = {
 _A_COMMAND: Final = "a command, which sapwood/cli/main.py imports by its name when it is asked for"
 BEGINNINGS: Final[Mapping[str, str]] = {
     "actors/kernel/testing.py": "taps for the tests of whoever hosts a session",
-    "actors/tools/builtin.py": "the ready tools, which the front door names for whoever wants them",
     "sapwood/cli/check.py": _A_COMMAND,
     "sapwood/cli/replay.py": _A_COMMAND,
     "sapwood/cli/show.py": _A_COMMAND,
