@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         StoreError,
         Writer,
     )
+    from sapwood.events.ids import EntryId, ToolCallId
     from sapwood.events.messages import AssistantMessage, SystemMessage, ToolResultMessage, Usage, UserMessage
     from sapwood.events.models import Limits, Model, Price
     from sapwood.events.runtime import Event
@@ -66,6 +67,7 @@ __all__ = [
     "ContextUsage",
     "Damage",
     "Delivered",
+    "EntryId",
     "Environment",
     "Event",
     "Extension",
@@ -119,6 +121,7 @@ __all__ = [
     "ThinkingContent",
     "Tool",
     "ToolCall",
+    "ToolCallId",
     "ToolContext",
     "ToolResult",
     "ToolResultMessage",
@@ -134,6 +137,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "EntryId": "sapwood.events.ids",
+    "ToolCallId": "sapwood.events.ids",
     "builtin_tools": "sapwood.actors.tools.builtin",
     "Extension": "sapwood.actors.extensions.extension",
     "ExtensionContext": "sapwood.actors.extensions.extension",
