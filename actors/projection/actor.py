@@ -1,4 +1,8 @@
-"""The shell of the projection: pull, count what nobody has counted yet, and answer from the fold."""
+"""The shell of the projection: pull, count what nobody has counted yet, and answer from the fold.
+
+A log that cannot be read now is no crash: a question is refused with what the store says, news is passed over, and whoever asks next
+pulls again.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,11 @@ from functools import partial
 from typing import Final, assert_never
 
 from sapwood.actors.environment import RunSync
-from sapwood.actors.kernel import Actor, Reply, Start
+from sapwood.actors.kernel import Actor, Refuse, Reply, Start
 from sapwood.actors.projection.counts import Counts, Uncounted, some_of
 from sapwood.actors.projection.fold import Fold, Note
 from sapwood.events.context import Context, Measured
+from sapwood.events.errors import StoreError
 from sapwood.events.ids import EntryId
 from sapwood.events.requests import Measure, PrepareCounting, Project, Select
 from sapwood.events.runtime import Diagnostic, EntryAppended, Event
@@ -31,29 +36,43 @@ class Projection(Actor[Select | Project | Measure | PrepareCounting | EntryAppen
         self._run_sync = run_sync
         self._told: set[Note] = set()
 
-    def handle(self, message: Select | Project | Measure | PrepareCounting | EntryAppended) -> Reply | Start | None:
-        self._pull()
+    def handle(
+        self, message: Select | Project | Measure | PrepareCounting | EntryAppended
+    ) -> Reply | Refuse | Start | None:
         match message:
-            case Select():
-                return Reply(self._fold.selection())
-            case Project() | Measure():
-                if not self._counts.belong_elsewhere(self._lacking(message)):
-                    return Reply(self._answer(message))
-                return Start(partial(self._count, message), "count")
             case PrepareCounting():
                 return Start(self._prepare, "load_counter")
             case EntryAppended(entry_id=entry_id):
-                return self._ahead(entry_id)
+                return self._ahead(entry_id) if self._pull() is None else None
+            case Select() | Project() | Measure():
+                unread = self._pull()
+                return self._asked(message) if unread is None else Refuse(unread)
             case _:
                 assert_never(message)
 
-    def _pull(self) -> None:
-        self._fold.pull()
+    def _pull(self) -> StoreError | None:
+        """What keeps the log from being read, if something does: then the fold is of what could be."""
+        try:
+            self._fold.pull()
+        except StoreError as error:
+            return error
         self._warn()
         for note in self._fold.notes:
             if note not in self._told:
                 self._told.add(note)
                 self._publish(Diagnostic(code=note.code, message=note.message, entry_id=note.entry_id))
+        return None
+
+    def _asked(self, question: Select | Project | Measure) -> Reply | Start:
+        match question:
+            case Select():
+                return Reply(self._fold.selection())
+            case Project() | Measure():
+                if not self._counts.belong_elsewhere(self._lacking(question)):
+                    return Reply(self._answer(question))
+                return Start(partial(self._count, question), "count")
+            case _:
+                assert_never(question)
 
     def _lacking(self, question: Project | Measure) -> list[Uncounted]:
         return self._counts.lacking(self._fold.counted_for(question))
@@ -86,7 +105,8 @@ class Projection(Actor[Select | Project | Measure | PrepareCounting | EntryAppen
         """Count until little is left; then what is asked is answered as things stand by then."""
         while self._counts.belong_elsewhere(lacking := self._lacking(question)):
             await self._run_sync(partial(self._counts.count, some_of(lacking, AT_A_TIME)))
-            self._pull()
+            if (unread := self._pull()) is not None:
+                raise unread
         return self._answer(question)
 
     def _warn(self) -> None:

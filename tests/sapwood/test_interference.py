@@ -12,7 +12,7 @@ import trio
 from sapwood import Published, Runtime, Scripted, ScriptedAnswer
 from sapwood.actors.environment import Environment
 from sapwood.events.commands import Delivered
-from sapwood.events.errors import ReadOnly, SessionInUse, StoreConflict
+from sapwood.events.errors import ReadOnly, SessionInUse, StoreConflict, StoreError
 from sapwood.events.runtime import DamageFound, Diagnostic, EntryAppended
 from sapwood.reading import read
 from tests.build import MODEL
@@ -240,3 +240,18 @@ async def test_an_answer_hangs_behind_what_another_program_wrote_behind_its_ques
         assert "theirs" in [item.entry_id for item in session.context().items]
         assert len(session.context().items) == 5
         assert not [event for event in drain(reader) if isinstance(event, Diagnostic)]
+
+
+@pytest.mark.parametrize("system_prompt", [None, "You help."])
+async def test_a_file_that_was_cut_refuses_each_prompt_and_breaks_nothing(
+    system_prompt: str | None, tmp_path: Path
+) -> None:
+    """The third prompt of a session with a system prompt used to break it for good: `projection crashed too often`."""
+    path = tmp_path / "s.jsonl"
+    async with talking("one " * 99, "two", where=str(path)) as session:
+        await session.prompt("hi")
+    async with talking(where=str(path), system_prompt=system_prompt) as again:
+        os.truncate(path, 300)
+        for _ in range(4):
+            with pytest.raises(StoreError, match="somebody else"):
+                await again.prompt("more")

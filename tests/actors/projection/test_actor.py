@@ -7,9 +7,10 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, TypeVar, cast
 
 import attrs
+import pytest
 import trio
 
-from sapwood.actors.kernel import Reply, Start
+from sapwood.actors.kernel import Refuse, Reply, Start
 from sapwood.actors.projection.actor import AT_A_TIME, Projection
 from sapwood.actors.projection.counts import AT_ONCE, CounterSource, Counts
 from sapwood.actors.projection.encoding import EncodingUnavailable
@@ -19,6 +20,7 @@ from sapwood.actors.session_log.view import View
 from sapwood.events.codec import encode_entry
 from sapwood.events.context import Context, Measured, Selection
 from sapwood.events.entries import Compaction
+from sapwood.events.errors import CannotOpen
 from sapwood.events.ids import EntryId
 from sapwood.events.requests import Measure, PrepareCounting, Project, Select
 from sapwood.events.runtime import Diagnostic, EntryAppended, Event
@@ -246,3 +248,66 @@ def test_the_heuristic_counts_any_amount_in_place_and_nothing_ahead() -> None:
         Measured(tokens=AT_A_TIME // 2, source="estimated", counted=AT_A_TIME // 2, counter="heuristic")
     )
     assert isinstance(projection.handle(Project()), Reply)
+
+
+class Unreadable(MemoryStore):
+    """A session whose disk fails for a while."""
+
+    fails: bool = False
+
+    def line(self, index: int) -> bytes:
+        if self.fails:
+            raise CannotOpen("s.jsonl", OSError(5, "Input/output error"))
+        return super().line(index)
+
+
+def unreadable() -> Unreadable:
+    store = Unreadable(HEADER)
+    store.append([encode_entry(message_entry("u1", user("hi")))])
+    store.fails = True
+    return store
+
+
+@pytest.mark.parametrize("question", [Select(), Project(), Measure()])
+def test_a_question_is_refused_while_the_log_cannot_be_read_and_answered_when_it_can(
+    question: Select | Project | Measure,
+) -> None:
+    """This used to crash the projection, and three prompts broke the session for good."""
+    store = unreadable()
+    projection = made(store)
+
+    refused = projection.handle(question)
+    assert isinstance(refused, Refuse)
+    assert isinstance(refused.error, CannotOpen)
+
+    store.fails = False
+    assert projection.handle(question) == made(store).handle(question)
+    assert isinstance(projection.handle(question), Reply)
+
+
+def test_news_that_cannot_be_read_is_passed_over() -> None:
+    store, counted = unreadable(), list[str]()
+    source = exact(counted)
+    source.counter()
+    projection = made(store, source=source)
+
+    assert projection.handle(EntryAppended(entry_id=EntryId("u1"), kind="message")) is None
+    assert isinstance(projection.handle(PrepareCounting()), Start)
+    assert counted == []
+
+
+async def test_a_disk_that_fails_while_it_is_counted_refuses_the_question() -> None:
+    store = Unreadable(HEADER)
+    store.append([encode_entry(message_entry("u1", user("hi")))])
+
+    class Meanwhile(World):
+        async def run_sync(self, function: Callable[[], T], /) -> T:
+            store.append([encode_entry(message_entry("u2", user("ho"), "u1"))])
+            store.fails = True
+            return await super().run_sync(function)
+
+    started = made(store, source=exact(), world=Meanwhile()).handle(Project())
+
+    assert isinstance(started, Start)
+    with pytest.raises(CannotOpen):
+        await started.operation()
