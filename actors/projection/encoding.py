@@ -1,9 +1,10 @@
 """Encodings of tiktoken's, without a network ever.
 
 1. The ranks of o200k_base come with this package; those of another encoding are used where tiktoken's own cache already has them.
-2. tiktoken is asked only when the bytes that it will ask for are known to be the right ones: they are checked against the hash that it
-   pins, and lie in a private folder that is its cache for the moment. What it would have to fetch is refused here.
-3. Afterwards the process is as it was: its environment variables too. The encoding stays in tiktoken's own registry, so it is loaded once.
+2. tiktoken's own function says what an encoding is made of. It is run with our way to the ranks in the place of the one that would fetch
+   them, and with nothing else to call. Ranks are used only if they have the hash that it pins.
+3. Nothing of the process is changed, and no file is written. The encoding is put into tiktoken's own registry, so it is loaded once; two
+   threads that load it at the same time both do, and one of the two is kept.
 """
 
 from __future__ import annotations
@@ -11,16 +12,17 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
-import re
+import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from base64 import b64decode
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -33,9 +35,12 @@ DEFAULT_CACHE: Final = "data-gym-cache"
 """Among the temporary files, where neither is set."""
 SLICE: Final = 500_000
 """Characters that tiktoken is given at a time: its regular expressions panic on a run of a million blanks."""
-_ALONE: Final = threading.Lock()
-"""The environment is the process's, and so is what guards it."""
-_HASH: Final = re.compile(r"[0-9a-f]{64}")
+_IMPORTING: Final = threading.RLock()
+"""Held while tiktoken is imported, and while the process is forked: a child would wait for ever for an import that no thread of it ends."""
+if sys.platform != "win32":
+    os.register_at_fork(
+        before=_IMPORTING.acquire, after_in_child=_IMPORTING.release, after_in_parent=_IMPORTING.release
+    )
 
 
 class EncodingUnavailable(Exception):
@@ -45,17 +50,13 @@ class EncodingUnavailable(Exception):
 def load_encoding(name: str) -> Encoding:
     """The encoding of this name: most of a second if the process has not loaded it before. `EncodingUnavailable` if that fails."""
     try:
-        from tiktoken.registry import ENCODINGS, get_encoding  # noqa: PLC0415 - who counts nothing does not pay for it
+        with _IMPORTING:
+            from tiktoken.registry import ENCODINGS, Encoding  # noqa: PLC0415 - who counts nothing does not pay for it
 
-        with _ALONE:
-            if name in ENCODINGS:
-                return ENCODINGS[name]
-            url, expected = _pinned(name)
-            data = _bytes_of(name, url, expected)
-            with tempfile.TemporaryDirectory(prefix="sapwood-") as folder:
-                Path(folder, _name_in_cache(url)).write_bytes(data)
-                with _set(CACHE, folder):
-                    return get_encoding(name)
+            makers = import_module("tiktoken_ext.openai_public").ENCODING_CONSTRUCTORS
+        if name not in ENCODINGS:
+            ENCODINGS.setdefault(name, Encoding(**_parts(name, makers.get(name))))
+        return ENCODINGS[name]
     except EncodingUnavailable:
         raise
     except Exception as error:
@@ -92,16 +93,23 @@ def _line_before(text: str, start: int, end: int) -> int:
     return end
 
 
-def _pinned(name: str) -> tuple[str, str]:
-    """The address and the hash that tiktoken has for an encoding: constants of the function that makes it, which is not called for this."""
-    made = import_module("tiktoken_ext.openai_public").ENCODING_CONSTRUCTORS.get(name)
-    constants: Sequence[object] = () if made is None else made.__code__.co_consts
-    texts = [constant for constant in constants if isinstance(constant, str)]
-    urls = [text for text in texts if "://" in text]
-    hashes = [text for text in texts if _HASH.fullmatch(text)]
-    if len(urls) != 1 or len(hashes) != 1:
+def _parts(name: str, made: FunctionType | None) -> dict[str, Any]:
+    """What an encoding is made of, by tiktoken's own function for it, which finds its constants and our ranks, and no way to fetch any."""
+    if made is None or "load_tiktoken_bpe" not in made.__code__.co_names:
         raise EncodingUnavailable(f"this tiktoken does not say what {name} is made of")
-    return urls[0], hashes[0]
+
+    def ranks(url: str, expected_hash: str) -> dict[bytes, int]:
+        return _ranks(_bytes_of(name, url, expected_hash))
+
+    constants = {key: value for key, value in made.__globals__.items() if isinstance(value, str)}
+    parts: dict[str, Any] = FunctionType(made.__code__, {**constants, "load_tiktoken_bpe": ranks})()
+    return parts
+
+
+def _ranks(data: bytes) -> dict[bytes, int]:
+    """A line a token: its bytes in base64, a blank, its rank."""
+    lines = (line.split() for line in data.splitlines() if line)
+    return {b64decode(token): int(rank) for token, rank in lines}
 
 
 def _bytes_of(name: str, url: str, expected: str) -> bytes:
@@ -128,16 +136,3 @@ def _cache() -> Path:
 
 def _name_in_cache(url: str) -> str:
     return hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()
-
-
-@contextmanager
-def _set(variable: str, value: str) -> Iterator[None]:
-    before = os.environ.get(variable)
-    os.environ[variable] = value
-    try:
-        yield
-    finally:
-        if before is None:
-            os.environ.pop(variable, None)
-        else:
-            os.environ[variable] = before

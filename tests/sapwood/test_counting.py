@@ -15,6 +15,7 @@ from tiktoken.registry import ENCODINGS
 import sapwood
 from sapwood import Refused, Runtime, Scripted, ScriptedAnswer
 from sapwood.actors.environment import Environment
+from sapwood.actors.projection import encoding
 from sapwood.actors.projection.tokenizer import Tokenizer
 from sapwood.events.content import ImageContent
 from sapwood.events.context import DEFAULT_COUNTER, CounterName
@@ -135,16 +136,24 @@ class Watched(dict[str, str]):
         return super().get(name, default)
 
 
-LOADING = {"TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR", "TMPDIR", "TEMP", "TMP"}
+SEARCHING = {"TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR", "TMPDIR", "TEMP", "TMP"}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("counter", "variables"), [("heuristic", set[str]()), ("o200k_base", LOADING)])
-async def test_only_to_load_an_encoding_is_an_environment_variable_read(
-    counter: CounterName, variables: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("counter", "counts", "variables"),
+    [
+        ("heuristic", "heuristic", set[str]()),
+        ("o200k_base", "o200k_base", set[str]()),
+        ("cl100k_base", "heuristic", SEARCHING),
+    ],
+)
+async def test_only_to_look_for_an_encoding_that_is_not_ours_is_an_environment_variable_read(
+    counter: CounterName, counts: str, variables: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """E3: and those alone that docs/rules.md names."""
     monkeypatch.delitem(ENCODINGS, counter, raising=False)
+    monkeypatch.setattr(encoding, "DEFAULT_CACHE", "nobody's")
     monkeypatch.setattr(tempfile, "tempdir", None)
     before = dict(os.environ)
     watched = Watched(before)
@@ -152,7 +161,7 @@ async def test_only_to_load_an_encoding_is_an_environment_variable_read(
 
     async with runtime(counter, environment=Environment()).open_session(tmp_path / "s.jsonl", model=MODEL) as session:
         await session.prompt("hi")
-        assert session.context().counter == counter
+        assert session.context().counter == counts
     asked = set(watched.asked)
 
     assert asked <= variables

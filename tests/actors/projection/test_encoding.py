@@ -11,7 +11,8 @@ import tempfile
 from base64 import b64encode
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from types import FunctionType
+from typing import Any, NoReturn, cast
 
 import pytest
 import tiktoken.load
@@ -46,10 +47,10 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(tiktoken.registry.ENCODINGS, "o200k_base", raising=False)
 
 
-def process(code: str, **environment: str) -> str:
+def process(code: str, *arguments: str, **environment: str) -> str:
     """What a process without a network prints. It has no home folder that it could write into."""
     done = subprocess.run(
-        [sys.executable, "-c", NO_NETWORK + code],
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", NO_NETWORK + code, *arguments],
         env={"PATH": os.environ["PATH"], "HOME": "/proc", **environment},
         capture_output=True,
         text=True,
@@ -60,14 +61,40 @@ def process(code: str, **environment: str) -> str:
     return done.stdout.strip()
 
 
-def test_the_ranks_are_the_ones_that_tiktoken_pins() -> None:
-    url, pinned = encoding._pinned("o200k_base")
+def test_the_ranks_are_the_ones_that_tiktoken_pins(monkeypatch: pytest.MonkeyPatch) -> None:
+    pins: list[tuple[str, str, str]] = []
+
+    def noted(*pin: str) -> bytes:
+        pins.append(pin)
+        return b"IQ== 0"
+
+    monkeypatch.setattr(encoding, "_bytes_of", noted)
+    encoding._parts("o200k_base", OPENAI.ENCODING_CONSTRUCTORS["o200k_base"])
     data = gzip.decompress((encoding.RANKS / "o200k_base.tiktoken.gz").read_bytes())
 
+    [(name, url, pinned)] = pins
+    assert name == "o200k_base"
     assert hashlib.sha256(data).hexdigest() == pinned
-    assert pinned in Path(OPENAI.__file__).read_text(encoding="utf-8")
     assert pinned in (encoding.RANKS / "README.md").read_text(encoding="utf-8")
     assert encoding._name_in_cache(url) == "fb374d419588a4632f3f557e76b4b70aebbca790"
+
+
+def test_it_is_the_one_that_tiktoken_itself_makes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    fresh(monkeypatch)
+    ours = load_encoding("o200k_base")
+    data = gzip.decompress((encoding.RANKS / "o200k_base.tiktoken.gz").read_bytes())
+    (tmp_path / "fb374d419588a4632f3f557e76b4b70aebbca790").write_bytes(data)
+    monkeypatch.setenv(encoding.CACHE, str(tmp_path))
+    fresh(monkeypatch)
+    theirs = tiktoken.registry.get_encoding("o200k_base")
+
+    assert ours is not theirs
+    assert (ours.name, ours._pat_str, ours._special_tokens, ours._mergeable_ranks) == (
+        theirs.name,
+        theirs._pat_str,
+        theirs._special_tokens,
+        theirs._mergeable_ranks,
+    )
 
 
 @pytest.mark.slow
@@ -86,15 +113,71 @@ def test_a_cache_of_the_users_is_neither_needed_nor_touched(variable: str, tmp_p
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"damaged"]
 
 
-def test_nothing_is_left_among_the_temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fresh(monkeypatch)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setenv(encoding.CACHE, "the user's")
+class Untouched(dict[str, str]):
+    """An environment that nobody may so much as look at."""
 
-    load_encoding("o200k_base")
+    def _refuse(self, *_: object) -> NoReturn:
+        raise AssertionError("the environment is asked for")
+
+    __getitem__ = __setitem__ = __delitem__ = __contains__ = get = pop = _refuse
+
+
+def test_to_load_it_touches_neither_the_environment_nor_a_temporary_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Other threads and processes used to see another `TIKTOKEN_CACHE_DIR`, and a kill left a folder behind."""
+    fresh(monkeypatch)
+    monkeypatch.setattr(tempfile, "tempdir", "/nowhere at all")
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "environ", Untouched())
+        load_encoding("o200k_base")
 
     assert list(tmp_path.iterdir()) == []
-    assert os.environ[encoding.CACHE] == "the user's"
+
+
+FORKED = """
+import concurrent.futures.thread, os, signal, sys, threading  # the first has locks that a fork takes: it is to be there before
+from sapwood.actors.projection import encoding
+
+begun, forked = threading.Event(), threading.Event()
+parent, bytes_of = os.getpid(), encoding._bytes_of
+
+def waiting(*asked):
+    if os.getpid() == parent:
+        begun.set()
+        forked.wait()
+    return bytes_of(*asked)
+
+class Slowly:
+    def find_spec(self, name, path=None, target=None):
+        if name == "tiktoken.core" and os.getpid() == parent:
+            begun.set()
+            forked.wait(0.2)  # the fork waits for the import
+        return None
+
+if sys.argv[1] == "data":
+    encoding._bytes_of = waiting
+else:
+    sys.meta_path.insert(0, Slowly())
+loading = threading.Thread(target=encoding.load_encoding, args=("o200k_base",))
+loading.start()
+begun.wait()
+child = os.fork()
+if child == 0:
+    signal.alarm(20)
+    print(encoding.counting(encoding.load_encoding("o200k_base"))("hello world"), flush=True)
+    os._exit(0)
+forked.set()
+loading.join()
+print(os.waitpid(child, 0)[1])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("during", ["import", "data"])
+def test_a_child_that_was_forked_while_it_was_loaded_loads_it_for_itself(during: str) -> None:
+    """It used to hang for ever on a lock that a thread of its parent had."""
+    assert process(FORKED, during) == "2\n0"
 
 
 def test_a_process_loads_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,27 +207,32 @@ def test_ranks_that_are_damaged_are_told(monkeypatch: pytest.MonkeyPatch, tmp_pa
         load_encoding("o200k_base")
 
 
-def test_a_machine_without_a_place_for_temporary_files_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    fresh(monkeypatch)
-    monkeypatch.setattr(tempfile, "tempdir", "/nowhere at all")
-    before = dict(os.environ)
-
-    with pytest.raises(EncodingUnavailable, match="FileNotFoundError"):
-        load_encoding("o200k_base")
-    assert dict(os.environ) == before
+def made_of(source: str, **known: object) -> FunctionType:
+    """A function of tiktoken's for an encoding, as another tiktoken may have it."""
+    names: dict[str, Any] = {"load_tiktoken_bpe": tiktoken.load.load_tiktoken_bpe, **known}
+    return cast("FunctionType", eval(f"lambda: {source}", names))  # noqa: S307 - our own words
 
 
 def test_a_tiktoken_that_loads_otherwise_than_we_know_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     fresh(monkeypatch)
     makers: dict[str, Any] = OPENAI.ENCODING_CONSTRUCTORS
 
-    monkeypatch.setitem(makers, "o200k_base", lambda: {"url": "x://y"})
-    with pytest.raises(EncodingUnavailable, match="does not say what"):
-        load_encoding("o200k_base")
     with pytest.raises(EncodingUnavailable, match="does not say what nothing is made of"):
         load_encoding("nothing")
+    monkeypatch.setitem(makers, "o200k_base", made_of('{"url": "x://y"}'))
+    with pytest.raises(EncodingUnavailable, match="does not say what"):
+        load_encoding("o200k_base")
 
-    monkeypatch.setitem(makers, "o200k_base", lambda: {"url": "x://y", "hash": "0" * 64})
+    for other in (
+        'load_tiktoken_bpe("x://y") or fetch()',
+        'load_tiktoken_bpe(fetch("x://y"), expected_hash="0")',
+        'fetch("x://y") or load_tiktoken_bpe',
+    ):
+        monkeypatch.setitem(makers, "o200k_base", made_of(other, fetch=tiktoken.load.read_file))
+        with pytest.raises(EncodingUnavailable, match=r"o200k_base cannot be loaded: \w+Error"):
+            load_encoding("o200k_base")
+
+    monkeypatch.setitem(makers, "o200k_base", made_of('load_tiktoken_bpe("x://y", expected_hash="0" * 64)'))
     with pytest.raises(EncodingUnavailable, match="are damaged"):
         load_encoding("o200k_base")
 
@@ -153,24 +241,19 @@ def test_another_encoding_is_taken_from_tiktokens_cache_if_it_is_right(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     without_ranks(monkeypatch)
-    ranks = b"".join(b"%s %d\n" % (b64encode(bytes([byte])), byte) for byte in range(256))
+    ranks = b"".join(b"%s %d\n" % (b64encode(bytes([byte])), byte) for byte in range(256)) + b"\n"
     right = hashlib.sha256(ranks).hexdigest()
     (tmp_path / encoding._name_in_cache("x://ranks")).write_bytes(ranks)
-
-    def made(expected: str) -> dict[str, Any]:
-        loaded = tiktoken.load.load_tiktoken_bpe("x://ranks", expected_hash=expected)
-        return {"name": "bytes", "pat_str": r"(?s).+", "mergeable_ranks": loaded, "special_tokens": {}}
-
-    spelled = f"lambda: made('{right}') if 'x://ranks' else None"
-    monkeypatch.setitem(
-        OPENAI.ENCODING_CONSTRUCTORS,
-        "cl100k_base",
-        eval(spelled, {"made": made}),  # noqa: S307 - our own words
+    made = made_of(
+        '{"name": NAME, "pat_str": "(?s).+", "special_tokens": {},'
+        f' "mergeable_ranks": load_tiktoken_bpe("x://ranks", expected_hash="{right}")}}',
+        NAME="bytes",
     )
-    monkeypatch.setattr(tiktoken.registry, "ENCODING_CONSTRUCTORS", None)  # it looks again
+    monkeypatch.setitem(OPENAI.ENCODING_CONSTRUCTORS, "cl100k_base", made)
     monkeypatch.setenv(encoding.CACHE, str(tmp_path))
 
     assert counting(load_encoding("cl100k_base"))("abc") == 3
+    assert tiktoken.registry.ENCODINGS["cl100k_base"].name == "bytes"
 
 
 def test_where_tiktoken_keeps_its_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
