@@ -51,7 +51,8 @@ def load_encoding(name: str) -> Encoding:
     """The encoding of this name: most of a second if the process has not loaded it before. `EncodingUnavailable` if that fails."""
     try:
         with _IMPORTING:
-            from tiktoken.registry import ENCODINGS, Encoding  # noqa: PLC0415 - who counts nothing does not pay for it
+            from tiktoken import Encoding  # noqa: PLC0415 - who counts nothing does not pay for it
+            from tiktoken.registry import ENCODINGS  # noqa: PLC0415
 
             makers = import_module("tiktoken_ext.openai_public").ENCODING_CONSTRUCTORS
         if name not in ENCODINGS:

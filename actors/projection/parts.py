@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any, assert_never
-
-import msgspec
+from typing import Final, assert_never
 
 from sapwood.events.base import Json, is_array, is_object
 from sapwood.events.content import ContentBlock, ImageContent, TextContent, ThinkingContent, ToolCall
@@ -22,9 +20,13 @@ from sapwood.events.messages import (
     CustomMessage,
     Message,
     SystemMessage,
+    ToolDefinition,
     ToolResultMessage,
     UserMessage,
 )
+
+_written: Final = json.JSONEncoder(ensure_ascii=False).encode
+_ENDED: Final = object()
 
 
 def parts_of(message: Message) -> Iterator[str | ImageContent]:
@@ -36,7 +38,7 @@ def parts_of(message: Message) -> Iterator[str | ImageContent]:
             yield from _of_content(message.content)
             yield from (text for text in (message.sections or {}).values() if text is not None)
             if message.tools_added:
-                yield _json([_plain(tool) for tool in message.tools_added])
+                yield _json([_of_tool(tool) for tool in message.tools_added])
         case BashExecutionMessage():
             yield message.command
             yield message.output
@@ -70,21 +72,50 @@ def _of_content(content: str | Sequence[ContentBlock]) -> Iterator[str | ImageCo
                 assert_never(block)
 
 
-def _json(value: Any) -> str:
-    """JSON as JavaScript writes it: no blanks, characters as they are, whole numbers without a point."""
-    return json.dumps(_as_javascript(value), ensure_ascii=False, separators=(",", ":"))
+def _json(value: Json) -> str:
+    """JSON as JavaScript writes it: no blanks, characters as they are, whole numbers without a point. By one loop, however deep it is."""
+    written: list[str] = []
+    within: list[tuple[Iterator[tuple[str, Json]], str]] = [(iter([("", value)]), "")]
+    while within:
+        items, end = within[-1]
+        before, item = next(items, (end, _ENDED))
+        written.append(before)
+        if item is _ENDED:
+            within.pop()
+        elif is_object(item):
+            written.append("{")
+            within.append((_members(item), "}"))
+        elif is_array(item):
+            written.append("[")
+            within.append((_elements(item), "]"))
+        else:
+            written.append(_scalar(item))
+    return "".join(written)
 
 
-def _as_javascript(value: Json) -> Json:
+def _members(value: dict[str, Json]) -> Iterator[tuple[str, Json]]:
+    """Each value of an object, and what is written before it."""
+    comma = ""
+    for key, item in value.items():
+        yield f"{comma}{_written(key)}:", item
+        comma = ","
+
+
+def _elements(value: Sequence[Json]) -> Iterator[tuple[str, Json]]:
+    comma = ""
+    for item in value:
+        yield comma, item
+        comma = ","
+
+
+def _scalar(value: Json) -> str:
     # from 1e21 on JavaScript writes an exponent
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
-        return int(value)
-    if is_object(value):
-        return {key: _as_javascript(item) for key, item in value.items()}
-    if is_array(value):
-        return [_as_javascript(item) for item in value]
-    return value
+        return str(int(value))
+    return _written(value)
 
 
-def _plain(value: object) -> Any:
-    return msgspec.to_builtins(value)
+def _of_tool(tool: ToolDefinition) -> dict[str, Json]:
+    """A tool as it is on the wire."""
+    shown = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    return shown if tool.constrained_sampling is None else {**shown, "constrainedSampling": tool.constrained_sampling}

@@ -64,8 +64,8 @@ def process(code: str, *arguments: str, **environment: str) -> str:
 def test_the_ranks_are_the_ones_that_tiktoken_pins(monkeypatch: pytest.MonkeyPatch) -> None:
     pins: list[tuple[str, str, str]] = []
 
-    def noted(*pin: str) -> bytes:
-        pins.append(pin)
+    def noted(name: str, url: str, pinned: str) -> bytes:
+        pins.append((name, url, pinned))
         return b"IQ== 0"
 
     monkeypatch.setattr(encoding, "_bytes_of", noted)
