@@ -6,13 +6,13 @@ pulls again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final, assert_never
 
 from sapwood.actors.environment import RunSync
 from sapwood.actors.kernel import Actor, Refuse, Reply, Start
-from sapwood.actors.projection.counts import Counts, Uncounted, some_of
+from sapwood.actors.projection.counts import Counts, Uncounted, go_on
 from sapwood.actors.projection.fold import Fold, Note
 from sapwood.events.context import Context, Measured
 from sapwood.events.errors import StoreError
@@ -20,8 +20,8 @@ from sapwood.events.ids import EntryId
 from sapwood.events.requests import Measure, PrepareCounting, Project, Select
 from sapwood.events.runtime import Diagnostic, EntryAppended, Event
 
-AT_A_TIME: Final = 1_048_576
-"""Characters that are counted in one go elsewhere, where nobody can cancel it: a tenth of a second."""
+AT_A_TIME: Final = 262_144
+"""Characters that are counted in one go elsewhere, where nobody can cancel it: a fifth of a second at most. So long waits who leaves."""
 
 
 class Projection(Actor[Select | Project | Measure | PrepareCounting | EntryAppended]):
@@ -91,11 +91,13 @@ class Projection(Actor[Select | Project | Measure | PrepareCounting | EntryAppen
         one = self._fold.uncounted(entry_id)
         if one is None or not self._counts.is_much([one]):
             return None
-        counting = partial(self._counts.count, [one])
-        return Start(lambda: self._elsewhere(counting), "count_ahead")
+        return Start(partial(self._elsewhere, [one]), "count_ahead")
 
-    async def _elsewhere(self, counting: Callable[[], None]) -> None:
-        await self._run_sync(counting)
+    async def _elsewhere(self, lacking: Sequence[Uncounted]) -> None:
+        """Count these, so much at a time that a stop can come between."""
+        counting = self._counts.counting(lacking)
+        while await self._run_sync(partial(go_on, counting, AT_A_TIME)):
+            pass
 
     async def _prepare(self) -> None:
         await self._run_sync(self._counts.prepare)
@@ -104,7 +106,7 @@ class Projection(Actor[Select | Project | Measure | PrepareCounting | EntryAppen
     async def _count(self, question: Project | Measure) -> Context | Measured:
         """Count until little is left; then what is asked is answered as things stand by then."""
         while self._counts.belong_elsewhere(lacking := self._lacking(question)):
-            await self._run_sync(partial(self._counts.count, some_of(lacking, AT_A_TIME)))
+            await self._elsewhere(lacking)
             if (unread := self._pull()) is not None:
                 raise unread
         return self._answer(question)

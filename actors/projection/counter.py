@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterable
 from typing import Final
 
 import attrs
@@ -27,6 +27,11 @@ def units(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
+def whole(text: str) -> Iterable[str]:
+    """The text in one part."""
+    return (text,)
+
+
 @attrs.frozen(kw_only=True)
 class TokenCounter:
     """Counts messages. Of two texts it counts what it counts of each: the whole is the sum."""
@@ -34,6 +39,8 @@ class TokenCounter:
     name: CounterName
     text: Callable[[str], int]
     """What a text weighs."""
+    cut: Callable[[str], Iterable[str]] = whole
+    """The parts that a long text is weighed in, one after the other: together they weigh what it weighs."""
     image: int = IMAGE_TOKENS
     """What an image weighs."""
     image_is_fixed: bool = False
@@ -47,6 +54,18 @@ class TokenCounter:
         """Tokens of one message."""
         weights = (self.image if isinstance(part, ImageContent) else self.text(part) for part in parts_of(message))
         return -(-sum(weights) // self.weight)
+
+    def steps(self, message: Message) -> Generator[int, None, int]:
+        """The same a part at a time: yields how many characters each part had, and returns the tokens."""
+        weight = 0
+        for part in parts_of(message):
+            if isinstance(part, ImageContent):
+                weight += self.image
+                continue
+            for piece in self.cut(part):
+                weight += self.text(piece)
+                yield len(piece)
+        return -(-weight // self.weight)
 
 
 heuristic: Final = TokenCounter(

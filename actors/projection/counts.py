@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Protocol
 
 import attrs
@@ -115,10 +115,18 @@ class Counts:
         """Whether these cannot be counted in place: they are much, or the counter is still to be loaded."""
         return bool(lacking) and (not self.ready or self.is_much(lacking))
 
-    def count(self, lacking: Iterable[Uncounted]) -> None:
-        """Count these. May be done in a thread: what is remembered is whole or not there."""
+    def counting(self, lacking: Iterable[Uncounted]) -> Iterator[int]:
+        """Count these, a part of a text at a step: yields how many characters each had. A step may be taken in a thread.
+
+        Whoever takes no more steps has counted the entries before the one in hand: what is remembered of an entry is whole or not there.
+        """
+        counter = self._counting()
         for one in lacking:
-            self.of(one.key, one.messages)
+            if one.key not in self._known:
+                tokens: list[int] = []
+                for message in one.messages:
+                    tokens.append((yield from counter.steps(message)))  # noqa: PERF401 - no comprehension may yield
+                self._known[one.key] = tuple(tokens)
 
     def warning(self) -> str | None:
         """Once: why the counter is not the one that was wanted."""
@@ -146,12 +154,10 @@ def size_of(lacking: Iterable[Uncounted], enough: int) -> int:
     return size
 
 
-def some_of(lacking: Iterable[Uncounted], most: int) -> list[Uncounted]:
-    """The first of them, as many as have `most` characters together, and one at least."""
-    taken: list[Uncounted] = []
-    for one in lacking:
-        most -= size_of([one], most)
-        if taken and most < 0:
-            break
-        taken.append(one)
-    return taken
+def go_on(counting: Iterator[int], most: int) -> bool:
+    """Take steps until `most` characters are counted, or all are. Whether there may be more."""
+    for size in counting:
+        most -= size
+        if most <= 0:
+            return True
+    return False

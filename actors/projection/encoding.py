@@ -12,6 +12,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
+import re
 import sys
 import tempfile
 import threading
@@ -33,8 +34,20 @@ OTHER_CACHE: Final = "DATA_GYM_CACHE_DIR"
 """What tiktoken asks for second."""
 DEFAULT_CACHE: Final = "data-gym-cache"
 """Among the temporary files, where neither is set."""
-SLICE: Final = 500_000
-"""Characters that tiktoken is given at a time: its regular expressions panic on a run of a million blanks."""
+SLICE: Final = 262_144
+"""Characters that tiktoken is given at a time, which nobody can cancel: a twentieth of a second for English, a fifth for Chinese. Its
+regular expressions panic on a run of a million blanks."""
+_CUT: Final = re.compile(
+    r"""(?s:.*)(?:
+        \n (?=[^\W_])                      # before a line that begins with a letter or a digit
+        | [^\W_] (?=[ !-&(-/:-@\[-`{-~]     # before a blank or a mark behind one; an apostrophe may go on with a word
+            | [\u2010-\u2027\u3001-\u3003\u3008-\u3011\uff01-\uff0f\uff1a-\uff20])
+        | [A-Za-z] (?=[0-9])
+        | [0-9] (?=[A-Za-z])
+    )""",
+    re.VERBOSE,
+)
+"""Up to the last place where both encodings' own patterns end a match, whatever stands around it."""
 _IMPORTING: Final = threading.RLock()
 """Held while tiktoken is imported, and while the process is forked: a child would wait for ever for an import that no thread of it ends."""
 if sys.platform != "win32":
@@ -77,21 +90,14 @@ def counting(encoding: Encoding) -> Callable[[str], int]:
 
 
 def slices(text: str, size: int = SLICE) -> Iterator[str]:
-    """The text in parts, cut before a line that begins with a letter or a digit, which no token crosses; elsewhere if there is none."""
+    """The text in parts, cut where no token crosses: they have as many tokens as the whole. Cut elsewhere if a part has no such place."""
     start = 0
     while len(text) - start > size:
-        end = _line_before(text, start, start + size)
+        found = _CUT.match(text, start, start + size + 1)
+        end = start + size if found is None else found.end()
         yield text[start:end]
         start = end
     yield text[start:]
-
-
-def _line_before(text: str, start: int, end: int) -> int:
-    at = end
-    while (at := text.rfind("\n", start, at)) > start:
-        if text[at + 1].isalnum():
-            return at + 1
-    return end
 
 
 def _parts(name: str, made: FunctionType | None) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sapwood.actors.projection.counter import TokenCounter, heuristic
 from sapwood.actors.projection.counts import CounterSource, ReadyCounter
-from sapwood.actors.projection.encoding import EncodingUnavailable, counting, load_encoding
+from sapwood.actors.projection.encoding import EncodingUnavailable, counting, load_encoding, slices
 from sapwood.events.context import DEFAULT_COUNTER, CounterName
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Tokenizer:
         with self._alone:
             if self._loaded is None:
                 try:
-                    self._loaded = TokenCounter(name=self._name, text=counting(self._load(self._name)))
+                    self._loaded = TokenCounter(name=self._name, text=counting(self._load(self._name)), cut=slices)
                 except EncodingUnavailable as error:
                     self.trouble = f"{error}: tokens are estimated, four characters each"
                     self._loaded = heuristic

@@ -176,6 +176,28 @@ async def test_little_is_counted_in_place_and_much_elsewhere_a_part_at_a_time() 
     assert sum(map(len, counted)) == 2 * AT_A_TIME + AT_ONCE + 8  # each once
 
 
+@pytest.mark.parametrize("question", [Measure(), EntryAppended(entry_id=EntryId("u0"), kind="message")])
+async def test_a_stop_can_come_between_the_parts_of_one_large_text(question: Measure | EntryAppended) -> None:
+    """A text used to be counted in one go, whatever its size: leaving a session waited for it."""
+    counted: list[str] = []
+
+    class Stopping(World):
+        async def run_sync(self, function: Callable[[], T], /) -> T:
+            if self.done == 2:
+                scope.cancel()
+            return await super().run_sync(function)
+
+    source = exact(counted)
+    source.counter()
+    started = made(held(5 * AT_A_TIME), source=source, world=Stopping()).handle(question)
+    assert isinstance(started, Start)
+    with trio.CancelScope() as scope:
+        await started.operation()
+
+    assert scope.cancelled_caught
+    assert list(map(len, counted)) == [AT_A_TIME] * 2
+
+
 async def test_what_comes_while_it_is_counted_is_in_the_answer() -> None:
     store = held(AT_ONCE + 1)
 

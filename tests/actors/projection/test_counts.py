@@ -6,7 +6,7 @@ import attrs
 import pytest
 
 from sapwood.actors.projection.counter import TokenCounter, heuristic
-from sapwood.actors.projection.counts import AT_ONCE, Counts, ReadyCounter, Uncounted, size_of, some_of
+from sapwood.actors.projection.counts import AT_ONCE, Counts, ReadyCounter, Uncounted, go_on, size_of
 from sapwood.events.content import ImageContent
 from sapwood.events.ids import EntryId
 from tests.build import text, user
@@ -22,6 +22,8 @@ class Source:
     looked_at: list[str] = attrs.field(factory=list[str])
     loads: int = 0
     trouble: str | None = None
+    parts: int = 1000
+    """Characters of the parts that a text is cut into."""
 
     @property
     def ready(self) -> bool:
@@ -34,7 +36,10 @@ class Source:
             self.looked_at.append(said)
             return len(said)
 
-        return TokenCounter(name="o200k_base", text=count)
+        def cut(said: str) -> list[str]:
+            return [said[at : at + self.parts] for at in range(0, len(said), self.parts)]
+
+        return TokenCounter(name="o200k_base", text=count, cut=cut)
 
 
 def test_nothing_is_loaded_until_something_is_counted_and_then_once() -> None:
@@ -53,7 +58,12 @@ def test_an_entry_is_counted_once_and_anew_after_an_edit() -> None:
     source = Source()
     counts = Counts(source)
 
-    counts.count([Uncounted(ONE, [user("abc"), user("de")]), Uncounted(EDITED, [user("f")])])
+    assert list(counts.counting([Uncounted(ONE, [user("abc"), user("de")]), Uncounted(EDITED, [user("f")])])) == [
+        3,
+        2,
+        1,
+    ]
+    assert list(counts.counting([Uncounted(ONE, [user("never looked at")])])) == []
 
     assert [counts.of(key, [user("never looked at")]) for key in (ONE, EDITED, ONE)] == [(3, 2), (1,), (3, 2)]
     assert source.looked_at == ["abc", "de", "f"]
@@ -116,11 +126,17 @@ def test_nothing_is_much_for_the_heuristic() -> None:
     assert (Counts().is_much(lacking), Counts().belong_elsewhere(lacking)) == (False, False)
 
 
-def test_some_are_as_many_as_fit_and_one_at_least() -> None:
-    lacking = [Uncounted((EntryId(str(at)), None), [user("12345")]) for at in range(4)]
+def test_an_entry_is_counted_a_part_of_a_text_at_a_step_and_known_when_all_of_it_is() -> None:
+    source = Source(parts=3)
+    counts = Counts(source)
+    counting = counts.counting(
+        [Uncounted(ONE, [user("1234567"), user((text("89"), IMAGE))]), Uncounted(TWO, [user("a")])]
+    )
 
-    assert some_of(lacking, 10) == lacking[:2]
-    assert some_of(lacking, 14) == lacking[:2]
-    assert some_of(lacking, 4) == lacking[:1]
-    assert some_of(lacking, 100) == lacking
-    assert some_of([], 100) == []
+    assert go_on(counting, 6) is True
+    assert source.looked_at == ["123", "456"]
+    assert counts.lacking([Uncounted(ONE, []), Uncounted(TWO, [])]) == [Uncounted(ONE, []), Uncounted(TWO, [])]
+    assert go_on(counting, 4) is True
+    assert go_on(counting, 2) is False
+    assert source.looked_at == ["123", "456", "7", "89", "a"]
+    assert (counts.of(ONE, []), counts.of(TWO, [])) == ((7, 1202), (1,))

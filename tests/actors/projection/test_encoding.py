@@ -10,18 +10,20 @@ import sys
 import tempfile
 from base64 import b64encode
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from types import FunctionType
 from typing import Any, NoReturn, cast
 
 import pytest
+import regex
 import tiktoken.load
 import tiktoken.registry
-from hypothesis import given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from sapwood.actors.projection import encoding
-from sapwood.actors.projection.encoding import EncodingUnavailable, counting, load_encoding, slices
+from sapwood.actors.projection.encoding import SLICE, EncodingUnavailable, counting, load_encoding, slices
 from tests.counting import NO_NETWORK, damaged_ranks, without_ranks
 
 OPENAI: Any = import_module("tiktoken_ext.openai_public")  # it has no types
@@ -313,20 +315,62 @@ def test_a_text_that_is_cut_loses_nothing(lines: list[str], size: int) -> None:
         ("abcdef", 4, ["abcd", "ef"]),
     ],
 )
-def test_a_cut_is_before_the_last_line_that_begins_with_a_letter_if_there_is_one(
-    text: str, size: int, parts: list[str]
-) -> None:
+def test_a_cut_is_before_a_line_that_begins_with_a_letter(text: str, size: int, parts: list[str]) -> None:
     assert list(slices(text, size)) == parts
 
 
-OF_LETTERS = st.builds("{}{}\n".format, st.sampled_from("aé漢1²"), st.text("aé漢1²\u0301 \t\r/.!'s<|>😀", max_size=12))
-"""A line that begins with a letter or a digit."""
+def pattern(name: str) -> regex.Pattern[str]:
+    """How an encoding cuts a text into what it makes tokens of."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(encoding, "_bytes_of", lambda *_: b"IQ== 0")
+        return regex.compile(encoding._parts(name, OPENAI.ENCODING_CONSTRUCTORS[name])["pat_str"])
 
 
-@given(lines=st.lists(OF_LETTERS, min_size=2, max_size=8), more=st.integers(0, 8))
-def test_where_a_line_begins_with_a_letter_a_cut_changes_no_count(lines: list[str], more: int) -> None:
-    text = "".join(lines)
-    parts = list(slices(text, max(map(len, lines)) + more))
+ANY = st.text("aſS é漢1²٣\u0301々〇， 。’'’\u00a0\x1c \t\r\n/.!-_`{|~s<>😀", max_size=24)
 
-    assert all(part.endswith("\n") for part in parts)
+
+@pytest.mark.parametrize("splits", [pattern("o200k_base"), pattern("cl100k_base")], ids=["o200k_base", "cl100k_base"])
+@given(before=ANY, after=ANY)
+@example(before="it's", after=", and")
+@example(before="e\u0301", after="!")
+@example(before="a\n", after="  b")
+def test_no_token_crosses_a_cut(splits: regex.Pattern[str], before: str, after: str) -> None:
+    text = before + after
+    found = encoding._CUT.match(text, 0, len(before) + 1)
+    if found is not None:
+        cut = found.end()
+        assert splits.findall(text[:cut]) + splits.findall(text[cut:]) == splits.findall(text)
+
+
+@given(text=ANY.map(lambda said: said + "\nword, word"), size=st.integers(8, 30))
+def test_a_cut_changes_no_count(text: str, size: int) -> None:
+    parts = list(slices(text, size))
+
+    assume(all(encoding._CUT.fullmatch(part + after[:1], 0, len(part)) for part, after in pairwise(parts)))
     assert sum(map(COUNTED, parts)) == COUNTED(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "parts"),
+    [
+        ("one two", 5, ["one", " two"]),
+        ("it's, it", 6, ["it's", ", it"]),
+        ("漢字，漢字", 4, ["漢字", "，漢字"]),
+        ("dead001beef", 8, ["dead001", "beef"]),
+        ("e\u0301e!e\u0301", 5, ["e\u0301e", "!e\u0301"]),
+        ("let's", 4, ["let'", "s"]),
+    ],
+)
+def test_a_text_without_such_lines_is_cut_between_words_and_marks(text: str, size: int, parts: list[str]) -> None:
+    """Any place used to do, in the middle of a word too."""
+    assert list(slices(text, size)) == parts
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", ["one two ", "漢字，", "deadbeef0123", '{"a":1},'])
+def test_a_long_text_counts_what_it_counts_as_one(words: str) -> None:
+    text = words * (SLICE // len(words) + 9)
+    whole = len(load_encoding("o200k_base").encode_ordinary(text))
+
+    assert len(list(slices(text))) == 2
+    assert COUNTED(text) == whole
