@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -42,6 +43,10 @@ ODD: list[tuple[bytes, Json]] = [
     (rb'"\ud83d\u0041"', "\ufffdA"),
     (rb'"\\ud800"', r"\ud800"),
     (rb'"\\\ud800"', "\\\ufffd"),
+    (rb'"\\\\ud800"', r"\\ud800"),
+    (rb'"\ud83d\\ude00"', "\ufffd\\ude00"),
+    (rb'"\ud83d\ude00\ude00\ud83d\ud83d\ude00"', "😀\ufffd\ufffd😀"),
+    (rb'"\ud83d\uDE00\n\ud83d\n\uDE00"', "😀\n\ufffd\n\ufffd"),
     (rb'{"\ud800":1}', {"\ufffd": 1}),
     (b'"\xff"', "\ufffd"),
     (b'"\xf0\x9f\x98"', "\ufffd"),
@@ -210,3 +215,34 @@ def test_the_parts_of_an_object_have_its_values(data: st.DataObject, value: dict
 def test_every_text_is_found() -> None:
     assert sorted(strings_in({"a": ["b", {"c": "d"}, 5, None, ("e",)]})) == ["a", "b", "c", "d", "e"]
     assert list(strings_in("x")) == ["x"]
+
+
+ESCAPES = st.lists(
+    st.sampled_from(["\\\\", r"\ud83d", r"\uDE00", r"\u0041", r"\n", "x", "ud800", r"\u005c", "漢"]), max_size=12
+).map("".join)
+
+
+@given(escapes=ESCAPES)
+def test_halves_of_characters_are_found_among_all_escapes(escapes: str) -> None:
+    told = json.loads(f'"{escapes}"')
+
+    assert read_odd(f'"{escapes}"'.encode()) == told.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+@pytest.mark.parametrize("escape", [r"x\ud83d", r"\udE00", r"\\", r"\\\ud83d", r"\ud83d\ude00"])
+def test_many_escapes_cost_what_few_do(escape: str) -> None:
+    """A second a megabyte, by one call of Python's for each, and more than once for a line."""
+    line = b'"' + escape.encode() * 50_000 + b'"'
+    calls = 0
+
+    def count(*_: object) -> None:
+        nonlocal calls
+        calls += 1
+
+    sys.setprofile(count)
+    try:
+        read_odd(line)
+    finally:
+        sys.setprofile(None)
+
+    assert calls < 100
