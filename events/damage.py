@@ -24,6 +24,7 @@ DamageKind = Literal[
     "not_an_object",
     "bad_envelope",
     "duplicate_id",
+    "repeated_entry",
     "second_header",
     "odd_version",
     "self_parent",
@@ -49,6 +50,7 @@ SEVERITY: Final[Mapping[DamageKind, Severity]] = {
     "not_an_object": "lost",
     "bad_envelope": "lost",
     "duplicate_id": "lost",
+    "repeated_entry": "mended",
     "second_header": "lost",
     "odd_version": "mended",
     "self_parent": "lost",
@@ -75,7 +77,7 @@ class Damage(Wire, frozen=True, kw_only=True):
     parent_id: str | None = None
     """That entry's parent, if it names one."""
     bridged: bool = False
-    """The entry is lost, and what hangs under it hangs under its parent now."""
+    """The entry is lost, and entries that hung under it hang under its parent now."""
     count: int = 1
     """How many such places there are: of `crlf` and `several_roots` the first one stands for all, a `blank_line` for those right behind it
     too, and an `invalid_utf8` for all in its entry."""

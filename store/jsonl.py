@@ -13,7 +13,7 @@ import errno
 import gc
 import os
 from collections.abc import Callable, Container, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import msgspec
 
@@ -208,7 +208,13 @@ class JsonlStore:
 
     def _take_in(self, came: Sequence[tuple[int, bytes]]) -> None:
         for offset, data in came:
-            scan_more(self._held, data, offset)
+            scan_more(self._held, data, offset, self._earlier)
+
+    def _earlier(self, index: int) -> bytes | None:
+        """An entry's line as it is in the file now, if that can be read: news is not lost for one that cannot."""
+        with suppress(OSError):
+            return self._line(index)
+        return None
 
     def _growing(self, path: str) -> GrowingFile:
         return GrowingFile(path, self._disk, None if self._me is None else WriterLock(self._disk, self._me))

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 import attrs
@@ -53,12 +53,15 @@ def scan(data: bytes) -> Scanned:
     return held
 
 
-def scan_more(held: Scanned, data: bytes, offset: int) -> tuple[Damage, ...]:
+def scan_more(
+    held: Scanned, data: bytes, offset: int, earlier: Callable[[int], bytes | None] = lambda _: None
+) -> tuple[Damage, ...]:
     """Take in what somebody else has written since, from `offset` of the file on: whole lines, and the first begins there.
 
+    `earlier` gives the bytes of an entry that was there before; None if they are not to be had: then nothing is the same as it.
     Returns what is wrong with it. What stands for all, or for several in a row, stands for those that are read at one time.
     """
-    scanning = _Scan(held, data)
+    scanning = _Scan(held, data, earlier)
     scanning.run(0, len(data))
     return scanning.finish(offset)
 
@@ -66,9 +69,10 @@ def scan_more(held: Scanned, data: bytes, offset: int) -> tuple[Damage, ...]:
 class _Scan:
     """One reading of bytes into what is held. Offsets are the bytes' own until it is finished."""
 
-    def __init__(self, held: Scanned, data: bytes) -> None:
+    def __init__(self, held: Scanned, data: bytes, earlier: Callable[[int], bytes | None] = lambda _: None) -> None:
         self.held = held
         self._data = data
+        self._earlier = earlier
         self._ascii = data.isascii()
         self._raising = held.header.version < 2
         self._id = made_up_ids(held.header.id)
@@ -164,15 +168,32 @@ class _Scan:
         self._lines += len(self._envelopes) + len(self._kinds) - self._odd
         held.tree.chain(self._kinds, [self._id(place) for place in range(first, first + len(self._kinds))])
         self._kinds.clear()
-        for nth in reversed(held.tree.extend(self._envelopes)):
-            place, envelope = first + nth, self._envelopes[nth]
-            offset, length = held.offsets.pop(place), held.lengths.pop(place)
-            self._more_flaws.append(Flaw("duplicate_id", offset, length, envelope.id, envelope.parentId))
+        taken = [
+            self._taken_out(first + nth, self._envelopes[nth]) for nth in reversed(held.tree.extend(self._envelopes))
+        ]
+        self._more_flaws.extend(map(self._repeated, taken))
         self._envelopes.clear()
         self._odd = 0
         end = first if self._ascii else len(held.offsets)
         for place in range(first, end, FEW):
             self._check_entries(place, min(place + FEW, end))
+
+    def _taken_out(self, place: int, envelope: Envelope) -> Flaw:
+        offset, length = self.held.offsets.pop(place), self.held.lengths.pop(place)
+        return Flaw("duplicate_id", offset, length, envelope.id, envelope.parentId)
+
+    def _repeated(self, flaw: Flaw) -> Flaw:
+        """The same of an entry whose id is taken, told apart from one that only says again what is there."""
+        place = self.held.tree.index(flaw.entry_id or "")
+        there = None if place is None else self._bytes_of(place)
+        same = there == self._data[flaw.offset : flaw.end]
+        return attrs.evolve(flaw, kind="repeated_entry") if same else flaw
+
+    def _bytes_of(self, place: int) -> bytes | None:
+        if place < self._first:
+            return self._earlier(place)
+        at = self.held.offsets[place]
+        return self._data[at : at + self.held.lengths[place]]
 
     def _check_entries(self, first: int, end: int) -> None:
         """The characters of some entries in a row: the quick way does not look at texts that it passes over."""

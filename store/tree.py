@@ -61,6 +61,8 @@ class Tree(Container[str]):
         """The first parents above them that are not lost, as far as they were asked for."""
         self._bridged: list[int] = []
         """Entries that hang by a bridge."""
+        self._passed: set[str] | None = None
+        """Lost entries that bridges lead over, as long as those stand; None until somebody asks."""
         self._sought: set[str] = set()
         """Lost entries, and where bridges would end, if it were there: with one of them all bridges are built anew."""
         self._stale = False
@@ -226,10 +228,15 @@ class Tree(Container[str]):
             self._bridge_anew()
 
     def is_bridged(self, lost_id: str, parent_id: str | None) -> bool:
-        """Whether what names this lost entry hangs under that parent, or the one that it is bridged to itself."""
-        known = lost_id in self._lost and self._lost[lost_id] == parent_id
-        end = self._beyond(lost_id)
-        return known and (end is None or end in self._index)
+        """Whether an entry that names this lost one, or another one that was under it, hangs under that parent or beyond it."""
+        if self._passed is None:
+            self._passed = set()
+            for place in self._bridged:
+                at: str | None = self._named[place]
+                while at is not None and at in self._lost and at not in self._passed:
+                    self._passed.add(at)
+                    at = self._lost[at]
+        return lost_id in self._passed and self._lost[lost_id] == parent_id
 
     def misplaced(self) -> Iterator[Misplaced]:
         """In file order. What hangs by a bridge is not among them: that it is so is told of the lost one."""
@@ -275,6 +282,7 @@ class Tree(Container[str]):
 
     def _bridge_anew(self) -> None:
         self._unbridge()
+        self._passed = None
         for lost_id in self._lost.keys() & self._index.keys():
             del self._lost[lost_id]
         self._sought = set(self._lost)
@@ -299,6 +307,7 @@ class Tree(Container[str]):
                 self._parent[place] = _DETACHED
             self._tops = dict.fromkeys(sorted({*self._tops, *self._bridged}))
             self._bridged.clear()
+            self._passed = None
             self.rehung += 1
             self._top = array("i")
             self._children.forget()

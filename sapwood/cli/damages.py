@@ -27,6 +27,7 @@ SAID: Final[Mapping[DamageKind, str]] = {
     "not_an_object": "a line that is JSON and no entry",
     "bad_envelope": "an entry without a type, an id or a parent that can be read",
     "duplicate_id": "an entry whose id is taken: the first one counts",
+    "repeated_entry": "an entry that is there already, byte for byte",
     "second_header": "another header: the first one counts",
     "odd_version": "the header's version is contradicted by the entries, which name their parents",
     "self_parent": "an entry that names itself as its parent",
@@ -79,5 +80,5 @@ def _said(damage: Damage) -> str:
     many = f" ({damage.count} in all)" if damage.count > 1 else ""
     entry = "" if damage.entry_id is None else f"; entry {cut(damage.entry_id, 40)}"
     parent = "" if damage.parent_id is None else f", parent {cut(damage.parent_id, 40)}"
-    bridged = "; any entry under it hangs under its parent" if damage.bridged else ""
+    bridged = "; what hung under it hangs under its parent" if damage.bridged else ""
     return f"{SAID[damage.kind]}{many}{entry}{parent}{bridged}"

@@ -97,7 +97,7 @@ UNSIZED: Final = {
 def assert_whole_lines_are_found(data: bytes, held: Scanned, whole: Iterable[bytes]) -> None:
     """Lines that nothing has touched are entries where they stand, unless an entry before them has the same id."""
     places = dict(zip(held.offsets, held.lengths, strict=True))
-    places.update((one.offset, one.length) for one in held.damage if one.kind == "duplicate_id")
+    places.update((one.offset, one.length) for one in held.damage if one.kind in {"duplicate_id", "repeated_entry"})
     known, at = set(whole), 0
     for line in data.split(b"\n"):
         content = line.removesuffix(b"\r")

@@ -141,7 +141,7 @@ def test_a_line_that_was_cut_is_bridged_where_it_shows_what_it_was(nth: int, sha
     assert (damage.line, damage.length) == (nth + 2, len(cut))
     shows = cut.find(b'"parentId":') >= 0 and cut.find(b",", cut.find(b'"parentId":')) >= 0
     if shows:
-        assert (damage.entry_id, damage.bridged) == (IDS[nth], True)
+        assert (damage.entry_id, damage.bridged) == (IDS[nth], bool(WHOLE.tree.children(nth)))
         assert path_of(held) == [one for one in path_of(WHOLE) if one != IDS[nth]]
         assert [one.kind for one in held.damage if one is not damage and one.kind != "several_roots"] == []
     elif damage.entry_id is None:

@@ -262,6 +262,16 @@ def test_two_equal_entries_are_two_and_two_equal_ids_are_one(path: Path) -> None
     assert ("duplicate_id", "x") in [(one.kind, one.entry_id) for one in store.damage]
 
 
+def test_an_entry_that_another_program_writes_a_second_time_is_told_as_that(path: Path) -> None:
+    path.write_bytes(file_of(A, B))
+    store = reread(path)
+    with path.open("ab") as file:
+        file.write(A + b"\n" + line("b", "a", note="another") + b"\n")
+    store.refresh()
+
+    assert [(one.kind, one.entry_id) for one in store.damage] == [("repeated_entry", "a"), ("duplicate_id", "b")]
+
+
 ODD_FILES: Final[dict[str, tuple[bytes, Sequence[bytes], Sequence[str]]]] = {
     "blank lines before the header": (b"\n \r\n\n" + file_of(A, B), [A, B], ["blank_line"]),
     "rubbish before the header": (b"\x89PNG\r\n\x1a\n" + file_of(A, B), [A, B], ["garbage"] * 2),

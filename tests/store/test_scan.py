@@ -166,7 +166,8 @@ UNREADABLE: Final[dict[bytes, str]] = {
     b"[1,2]": "not_an_object",
     b"{}": "bad_envelope",
     b"\0\0\0\0": "nul_run",
-    A: "duplicate_id",
+    A: "repeated_entry",
+    line("a", "b"): "duplicate_id",
     PNG[:4]: "garbage",
     b'{"type":"x","id":"b","deep":' + b"[" * 100_000 + b"]" * 99_999 + b"}": "cut_line",
     b'{"type":"x","id":"\xff"}': "bad_envelope",
@@ -210,9 +211,28 @@ def test_of_two_entries_with_one_id_the_first_wins_and_the_other_is_named() -> N
     assert [(one.entry_id, one.parent_id) for one in scanned.damage] == [("a", "b"), ("a", None)]
 
 
+def test_an_entry_that_is_there_twice_byte_for_byte_is_told_apart_and_nothing_is_lost_by_it() -> None:
+    """It used to be called lost."""
+    other = line("a", text="other")
+    data = file_of(other, A, B, other, B + b"\r", A)
+    cut = len(file_of(other, A, B))
+    whole, parts = scan(data), scan(data[:cut])
+    scan_more(parts, data[cut:], cut, lambda place: lines(data[:cut], parts)[place])
+
+    assert [(one.line, one.kind, one.severity) for one in whole.damage if one.kind != "crlf"] == [
+        (3, "duplicate_id", "lost"),
+        (5, "repeated_entry", "mended"),
+        (6, "repeated_entry", "mended"),
+        (7, "duplicate_id", "lost"),
+    ]
+    assert [one for one in parts.damage if one.kind != "crlf"] == [one for one in whole.damage if one.kind != "crlf"]
+    unread = scan(data[:cut])
+    assert {one.kind for one in scan_more(unread, data[cut:], cut)} == {"duplicate_id", "crlf"}
+
+
 def test_what_is_damaged_is_told_in_the_order_of_the_file() -> None:
     data = file_of(A, A, b"rubbish", A, header_of(3), b"more")
-    kinds = ["duplicate_id", "garbage", "duplicate_id", "second_header", "garbage"]
+    kinds = ["repeated_entry", "garbage", "repeated_entry", "second_header", "garbage"]
 
     assert [(one.kind, one.line) for one in scan(data).damage] == [*zip(kinds, range(3, 8), strict=True)]
 
@@ -451,7 +471,8 @@ def test_a_file_that_is_read_in_two_parts_is_as_if_it_was_read_at_once(version: 
     cuts = [at + 1 for at, byte in enumerate(data) if byte == ord("\n")]
     for cut in cuts:
         parts = scan(data[:cut])
-        assert [*scan_more(parts, data[cut:], cut)] == parts.damage[len(scan(data[:cut]).damage) :]
+        before = lines(data[:cut], parts)
+        assert [*scan_more(parts, data[cut:], cut, before.__getitem__)] == parts.damage[len(scan(data[:cut]).damage) :]
 
         assert (shape(parts), lines(data, parts), parts.lines) == (shape(whole), lines(data, whole), whole.lines)
         unbridged = [msgspec.structs.replace(one, bridged=False) for one in of_lines(parts.damage)]

@@ -221,6 +221,21 @@ def test_a_bridge_leads_over_all_that_are_lost_and_goes_when_one_of_them_comes()
     assert [one.how for one in tree.misplaced()] == ["later_parent", "later_parent"]
 
 
+def test_a_lost_one_that_nothing_hung_under_bridges_nothing() -> None:
+    tree = grown([("m", "a", None), ("m", "d", "c")])
+    tree.bridge([("x", "a"), ("c", "b"), ("b", "a"), ("y", "c")])
+
+    assert [tree.is_bridged(*one) for one in (("x", "a"), ("c", "b"), ("b", "a"), ("y", "c"))] == [
+        False,
+        True,
+        True,
+        False,
+    ]
+
+    grow(tree, "m", EntryId("e"), "y")
+    assert [tree.is_bridged(*one) for one in (("x", "a"), ("y", "c"))] == [False, True]
+
+
 def test_a_lost_one_that_comes_under_its_own_child_closes_no_circle() -> None:
     tree = grown([("m", "a", None), ("m", "d", "c"), ("m", "x", "nowhere")])
     tree.bridge([("c", "a")])

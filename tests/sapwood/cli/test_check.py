@@ -54,22 +54,29 @@ def test_damage_is_told_place_by_place_and_nothing_is_changed(tmp_path: Path) ->
     assert first == f"{path}: damaged, 2 entries"
     assert second.startswith("  line 3, byte ")
     assert second.endswith(
-        "a line that is cut in the middle; entry b, parent a; any entry under it hangs under its parent (lost)"
+        "a line that is cut in the middle; entry b, parent a; what hung under it hangs under its parent (lost)"
     )
     assert (path.read_bytes(), path.stat().st_mtime_ns) == (before, when)
     assert [one.name for one in tmp_path.iterdir()] == ["s.jsonl"]
 
 
-def test_a_torn_last_line_is_told_in_words_that_are_true_where_nothing_is_under_it(tmp_path: Path) -> None:
-    """This used to speak of what hung under it, and nothing did."""
+def test_of_a_lost_entry_with_nothing_under_it_nothing_is_told_of_what_hung_there(tmp_path: Path) -> None:
+    """This used to speak of any entry under it, and there was none; `bridged` was true."""
     path = session_file(tmp_path, message_entry("a", user("one")), message_entry("b", user("two"), "a"))
     path.write_bytes(path.read_bytes()[:-20])
 
     _, torn = check(path).output.splitlines()
 
-    assert torn.endswith(
-        "the last line was not finished; entry b, parent a; any entry under it hangs under its parent (lost)"
-    )
+    assert torn.endswith("the last line was not finished; entry b, parent a (lost)")
+
+
+def test_a_line_that_is_there_twice_loses_nothing(tmp_path: Path) -> None:
+    path = session_file(tmp_path, message_entry("a", user("one")))
+    path.write_bytes(path.read_bytes() + path.read_bytes().splitlines(keepends=True)[-1])
+
+    _, twice = check(path).output.splitlines()
+
+    assert twice.endswith("an entry that is there already, byte for byte; entry a (mended)")
 
 
 def test_the_json_has_every_file_and_place(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def test_every_kind_has_its_words() -> None:
             CUT,
             (
                 "  line 8, byte 1830, 585 bytes: a line that is cut in the middle; entry e1, parent e0; "
-                "any entry under it hangs under its parent (lost)"
+                "what hung under it hangs under its parent (lost)"
             ),
         ),
         (ROOTS, "  line 4, byte 300: more than one root, as a reset of the leaf leaves it (2 in all) (note)"),
