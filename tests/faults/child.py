@@ -15,16 +15,15 @@ import json
 import math
 import os
 import random
-import signal
 import sys
-import threading
-from collections.abc import Callable
+from functools import partial
 
 import trio
 
 from sapwood import Delivered, Environment, Published, Runtime, Scripted, ScriptedAnswer, StoreError, read
 from sapwood.events.runtime import EntryAppended
 from tests.build import MODEL
+from tests.killing import Say, killed
 
 LARGEST = 1 << 16
 """Bytes of a question: sixteen pages, so that a kill may come between two of them."""
@@ -61,7 +60,7 @@ async def hold(path: str) -> None:
         await trio.to_thread.run_sync(sys.stdin.read)
 
 
-async def talk(path: str, seed: int, say: Callable[[str], None]) -> None:
+async def talk(path: str, seed: int, say: Say) -> None:
     draw = random.Random(seed)  # noqa: S311 - nobody is to be kept from guessing
     answers = [ScriptedAnswer(text=f"answer {number}") for number in range(SOON_ENOUGH)]
     async with runtime(*answers).open_session(path, model=MODEL) as session:
@@ -75,34 +74,14 @@ async def talk(path: str, seed: int, say: Callable[[str], None]) -> None:
             say(session.tree().id(leaf))
 
 
-def killed(path: str, seed: int, seconds: float) -> list[str]:
-    """What a process of its own says before it is killed, that long after it has opened the session."""
-    reading, writing = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-
-        def say(word: str) -> None:
-            os.write(writing, word.encode() + b"\n")
-
-        try:
-            os.close(reading)
-            trio.run(talk, path, seed, say)
-        finally:
-            os._exit(1)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as heard:
-        assert heard.readline() == b"\n"
-        threading.Event().wait(seconds)  # the moment itself: nothing is awaited
-        os.kill(pid, signal.SIGKILL)
-        lines = heard.readlines()
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
-    return [line.decode().strip() for line in lines if line.endswith(b"\n")]
+def talking(path: str, seed: int, say: Say) -> None:
+    trio.run(talk, path, seed, say)
 
 
 def kills(path: str) -> None:
     for line in sys.stdin:
         seed, seconds = line.split()
-        tell(json.dumps(killed(path, int(seed), float(seconds))))
+        tell(json.dumps(killed(partial(talking, path, int(seed)), words=0, seconds=float(seconds))))
 
 
 async def locked(path: str) -> None:

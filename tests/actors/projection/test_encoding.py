@@ -319,10 +319,14 @@ def test_a_cut_is_before_a_line_that_begins_with_a_letter(text: str, size: int, 
     assert list(slices(text, size)) == parts
 
 
+def _one_rank(*_: object) -> bytes:
+    return b"IQ== 0"
+
+
 def pattern(name: str) -> regex.Pattern[str]:
     """How an encoding cuts a text into what it makes tokens of."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(encoding, "_bytes_of", lambda *_: b"IQ== 0")
+        patched.setattr(encoding, "_bytes_of", _one_rank)
         return regex.compile(encoding._parts(name, OPENAI.ENCODING_CONSTRUCTORS[name])["pat_str"])
 
 
