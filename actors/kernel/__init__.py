@@ -32,7 +32,7 @@ from sapwood.actors.kernel.errors import (
     UndeclaredAsk,
     WouldDeadlock,
 )
-from sapwood.actors.kernel.ref import Ref, insist, insist_anew
+from sapwood.actors.kernel.ref import Inquiry, Ref, insist, insist_anew
 from sapwood.actors.kernel.ring import Reader, Ring
 from sapwood.actors.kernel.system import System, open_system
 from sapwood.actors.kernel.tap import Receipt, Tap, Verdict
@@ -50,6 +50,7 @@ __all__ = [
     "Declined",
     "Done",
     "Ended",
+    "Inquiry",
     "OperationCancelled",
     "OperationCrashed",
     "Outcome",

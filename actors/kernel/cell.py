@@ -163,10 +163,10 @@ class Cell:
             self._commons.failure = self._commons.failure or self._failure(error)
         # first taken out, then answered: whoever asks again on its answer asks the new incarnation
         out = self._mailbox.empty() if self._failed is not None else self._mailbox.purge()
+        for operation in self._operations:  # what came first is answered first
+            operation.disown(self._blame(message, error))
         if call is not None:
             call.refuse(self._blame(message, error))
-        for operation in self._operations:
-            operation.disown(self._blame(message, error))
         for envelope in out:
             if envelope.call is not None:
                 envelope.call.refuse(self._blame(message, error))

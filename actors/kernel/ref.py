@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import copy_context
-from typing import TypeVar, cast
+from typing import Generic, TypeVar, cast
+
+import trio
 
 from sapwood.actors.kernel.cell import Cell
 from sapwood.actors.kernel.chain import check, guard, innermost
@@ -51,11 +53,16 @@ class Ref:
 
         It is nobody's question: it is not cancelled with whoever puts it, and cannot close a circle. `then` must not raise.
         """
+        self.put(message, then)
+
+    def put(self, message: Ask[object], then: Then) -> Call:
+        """As `ask_soon`, and what is waited at for the answer."""
         call = Call(None, copy_context(), then)
         try:
             self._cell.ask(message, call)
         except SapwoodError as error:
             call.refuse(error)
+        return call
 
     async def ask(self, message: Ask[T]) -> T:
         """Put a question and wait for its answer.
@@ -69,6 +76,33 @@ class Ref:
         call = Call(link, copy_context())
         self._cell.ask(message, call)
         return cast("T", await call.answer())
+
+
+class Inquiry(Generic[T]):
+    """The answer to what is asked here and now, for whoever waits for it later: nobody's question, as with `ask_soon`.
+
+    As with `insist` it is asked once more if that very actor crashed before it answered: before whatever is asked later.
+    """
+
+    def __init__(self, ref: Ref, message: Ask[T]) -> None:
+        self._ref = ref
+        self._message = message
+        self._there = trio.Event()
+        self._call = self._ask(again=True)
+
+    async def come(self) -> T:
+        """Wait for it. Raises what `ask` would raise, but for circles: there are none."""
+        await self._there.wait()
+        return cast("T", await self._call.answer())
+
+    def _ask(self, *, again: bool) -> Call:
+        def answered(error: BaseException | None) -> None:
+            if again and isinstance(error, ActorCrashed) and error.actor == self._ref.name:
+                self._call = self._ask(again=False)
+            else:
+                self._there.set()
+
+        return self._ref.put(self._message, answered)
 
 
 async def insist(ref: Ref, message: Ask[T]) -> T:

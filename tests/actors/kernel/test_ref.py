@@ -7,6 +7,7 @@ from trio.testing import wait_all_tasks_blocked
 from sapwood.actors.kernel import (
     ActorCrashed,
     Closed,
+    Inquiry,
     Ref,
     Reply,
     Ring,
@@ -168,3 +169,54 @@ async def test_a_ref_says_who_it_is() -> None:
     async with open_system("house", ring=Ring(9)) as system:
         assert repr(system.spawn("a", Puppet)) == "<Ref house/a>"
         assert names(system) == ["a"]
+
+
+async def test_an_inquiry_is_asked_at_once_and_answered_to_whoever_waits_later() -> None:
+    async with open_system("s", ring=Ring(9)) as system:
+        log = system.spawn("log", Puppet)
+        first = Inquiry(log, Do(lambda: Reply(1)))
+        await wait_all_tasks_blocked()
+
+        assert await log.ask(Do(lambda: Reply(2))) == 2
+        assert await first.come() == 1
+        assert await first.come() == 1
+
+
+async def test_an_inquiry_is_put_once_more_after_a_crash_and_before_what_is_asked_later() -> None:
+    async with open_system("s", ring=Ring(9)) as system:
+        log = system.spawn("log", Puppet)
+        order: list[int] = []
+
+        def noting(n: int) -> Do:
+            def act() -> Reply:
+                order.append(n)
+                return Reply(n)
+
+            return Do(act)
+
+        log.ask_soon(crash(), lambda _: None)
+        inquiries = [Inquiry(log, noting(n)) for n in range(3)]
+
+        assert [await one.come() for one in inquiries] == order == [0, 1, 2]
+
+
+async def test_an_inquiry_of_a_closed_system_is_refused_to_whoever_waits() -> None:
+    async with open_system("s", ring=Ring(9)) as system:
+        log = system.spawn("log", Puppet)
+    with pytest.raises(Closed):
+        await Inquiry(log, Notes()).come()
+
+
+async def test_a_crash_answers_what_began_first_before_what_was_in_hand() -> None:
+    answered: list[str] = []
+
+    async def forever() -> None:
+        await trio.sleep_forever()
+
+    async with open_system("s", ring=Ring(9)) as system:
+        log = system.spawn("log", Puppet)
+        log.ask_soon(Do(lambda: Start(forever, "forever", owner="actor")), lambda _: answered.append("operation"))
+        log.ask_soon(crash(), lambda _: answered.append("in hand"))
+        log.ask_soon(Notes(), lambda _: answered.append("behind"))
+        await wait_all_tasks_blocked()
+    assert answered == ["operation", "in hand", "behind"]
