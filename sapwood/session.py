@@ -9,7 +9,7 @@ from typing import TypeVar
 import trio
 
 from sapwood.actors.inbox import Handle
-from sapwood.actors.kernel import CRASHES, ActorCrashed, Closed, Reader, insist
+from sapwood.actors.kernel import CRASHES, ActorCrashed, Closed, Inquiry, Reader, insist
 from sapwood.events.asking import Ask
 from sapwood.events.base import Json
 from sapwood.events.commands import (
@@ -33,7 +33,7 @@ from sapwood.events.commands import (
 from sapwood.events.content import ImageContent
 from sapwood.events.context import ContextUsage
 from sapwood.events.entries import Replacement
-from sapwood.events.errors import Refused, SapwoodError, SessionBroken, SessionClosed
+from sapwood.events.errors import Refused, SapwoodError, SessionBroken, SessionClosed, StoreClosed
 from sapwood.events.ids import EntryId
 from sapwood.events.models import Model
 from sapwood.events.requests import Resolve, Restore
@@ -192,7 +192,7 @@ class Session(Reading):
         try:
             await self._stop()
         except SapwoodError as error:
-            raise _told(error) from error
+            raise self._told(error) from error
 
     async def restore(self) -> str | None:
         """Put a file that somebody deleted or replaced back to its path, from what is open of it (S9); then prompts go on.
@@ -206,7 +206,7 @@ class Session(Reading):
         try:
             return await insist(self._wiring.pen.session_log, Restore())
         except SapwoodError as error:
-            raise _told(error) from error
+            raise self._told(error) from error
 
     async def _ask(self, command: Ask[T]) -> T:
         self._wiring.agent.guard()
@@ -215,10 +215,16 @@ class Session(Reading):
         try:
             return await insist(self._wiring.agent, command)
         except SapwoodError as error:
-            raise _told(error) from error
+            raise self._told(error) from error
 
     async def _withdraw(self, entry_id: EntryId) -> bool:
-        return not self._closed and await insist(self._wiring.inbox, Withdraw(entry_id=entry_id))
+        """Nobody's question: a tool may take back what it said. The inbox waits for nobody."""
+        if self._closed:
+            return False
+        try:
+            return await Inquiry(self._wiring.inbox, Withdraw(entry_id=entry_id)).come()
+        except SapwoodError as error:
+            raise self._told(error) from error
 
     def _taken(self, text: str, images: Sequence[ImageContent]) -> Input:
         if self._closed:
@@ -250,17 +256,18 @@ class Session(Reading):
 
     def _end(self) -> None:
         """Every handle has its outcome, and who reads events comes to their end."""
-        queue = self._wiring.shelf.queues.present()
+        shelf, tree = self._wiring.shelf, self._wiring.view.tree
+        queue = shelf.queues.present()
         for waiting in (*queue.steering, *queue.follow_up):
-            self._wiring.shelf.resolve(waiting.entry_id, Returned(text=waiting.text, images=waiting.images))
-        for handle in self._wiring.shelf.handles():
+            if waiting.entry_id not in tree:  # an inbox that is down has not heard of those that are
+                shelf.resolve(waiting.entry_id, Returned(text=waiting.text, images=waiting.images))
+        for handle in shelf.handles():
             self._give_up(handle.entry_id, SessionClosed())
         self._is_closed.set()
         self._wiring.ring.close()
 
     async def _stop(self) -> None:
-        shelf = self._wiring.shelf
-        under_way = [handle for handle in shelf.handles() if handle.entry_id not in shelf.queues]
+        under_way = self._wiring.shelf.under_way()
         if self.state != "idle" or under_way:
             await insist(self._wiring.agent, Abort())
         for handle in under_way:
@@ -273,8 +280,10 @@ class Session(Reading):
         def answered(error: BaseException | None) -> None:
             if again and isinstance(error, ActorCrashed) and error.actor == self._wiring.agent.name:
                 self._deliver(said, again=False)
+            elif entry_id in self._wiring.shelf.queues:
+                pass  # it is accepted, whoever crashed behind that: it waits for its turn
             elif error is not None and entry_id not in self._wiring.view.tree:
-                self._give_up(entry_id, _told(error))
+                self._give_up(entry_id, self._told(error))
             elif isinstance(said, Prompt):
                 self._resolve(entry_id)
 
@@ -285,7 +294,7 @@ class Session(Reading):
             if isinstance(error, ActorCrashed) and again:
                 self._resolve(entry_id, again=False)
             elif error is not None:
-                self._give_up(entry_id, _told(error))
+                self._give_up(entry_id, self._told(error))
 
         self._wiring.inbox.ask_soon(Resolve(entry_id=entry_id), answered)
 
@@ -296,15 +305,16 @@ class Session(Reading):
         else:
             self._wiring.shelf.fail(entry_id, error)
 
-
-def _told(error: BaseException) -> SapwoodError:
-    """The error as a host is told it: the kernel's `Closed` is this session's end, and it knows of no actors."""
-    match error:
-        case SapwoodError() if isinstance(error, CRASHES):
-            broken = SessionBroken(str(error))
-            broken.__cause__ = error
-            return broken
-        case SapwoodError() if not isinstance(error, Closed):
-            return error
-        case _:
-            return SessionClosed()
+    def _told(self, error: BaseException) -> SapwoodError:
+        """The error as a host is told it: the ends of the kernel and of the store are this session's, and a host knows of no actors."""
+        match error:
+            case SapwoodError() if isinstance(error, CRASHES):
+                broken = SessionBroken(str(error))
+                broken.__cause__ = error
+                return broken
+            case StoreClosed() if self._closed:
+                return SessionClosed()
+            case SapwoodError() if not isinstance(error, Closed):
+                return error
+            case _:
+                return SessionClosed()

@@ -37,6 +37,7 @@ from sapwood.actors.kernel import (
     CRASHES,
     Actor,
     ActorCrashed,
+    Inquiry,
     OperationCrashed,
     Ref,
     Refuse,
@@ -81,6 +82,8 @@ class _Run:
     key: EntryId
     """Its first input."""
     log: RunLog
+    begun: bool = False
+    """Whether its operation has come to it; one that broke before that ends nothing."""
     ended: trio.Event = attrs.field(factory=trio.Event)
     stopped: bool = False
     idling: trio.CancelScope | None = None
@@ -135,13 +138,12 @@ class Agent(Actor[Asked]):
                 return self._setter.handle(message)
 
     def _queue(self, taken: Input, queue: QueueName) -> Start:
-        async def accept() -> None:
-            await insist(self._desk.inbox, Accept(input=taken, queue=queue))
-
-        return Start(accept, name=f"queue {taken.entry_id}", owner="actor")
+        """Asked here and now: operations begin in any order, and inputs are queued in that in which they were said (R3)."""
+        asked = Inquiry(self._desk.inbox, Accept(input=taken, queue=queue))
+        return Start(asked.come, name=f"queue {taken.entry_id}", owner="actor")
 
     async def _run(self, taken: Input, run: _Run) -> None:
-        desk = self._desk
+        desk, run.begun = self._desk, True
         try:
             await desk.exclusion.ask(Acquire(newcomer="prompt", key=run.key))
             await insist(desk.inbox, Accept(input=taken))
@@ -164,7 +166,7 @@ class Agent(Actor[Asked]):
         finally:
             if settled.error_message is not None:
                 desk.publish(Diagnostic(code="run_failed", message=settled.error_message))
-            if desk.shelf.queues.put_back():  # what was taken and not recorded waits again (R3)
+            if desk.shelf.queues.put_back(desk.view.tree.ids):  # what was taken and not recorded waits again (R3)
                 desk.publish(desk.shelf.news())
             desk.release(run.key)
             desk.publish(settled)
@@ -299,7 +301,8 @@ class Agent(Actor[Asked]):
         for run in runs:
             await run.stop()
         for run in runs:
-            await run.ended.wait()
+            if run.begun:  # another one is stopped when it begins
+                await run.ended.wait()
 
 
 def _settled(aborted: bool, error: Exception | None, unrecorded: AssistantMessage | None = None) -> AgentSettled:

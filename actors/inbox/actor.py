@@ -79,7 +79,8 @@ class Inbox(Actor[Accept | Resolve | Withdraw | Heard]):
         if self._shelf.get(taken.entry_id) is None:
             return Refuse(SessionClosed())
         self._shelf.accept(taken.entry_id)
-        if queue is not None and taken.entry_id not in self._shelf.queues:
+        known = taken.entry_id in self._shelf.queues or taken.entry_id in self._view.tree  # asked again after a crash
+        if queue is not None and not known:
             self._shelf.queues.add(queue, taken)
             self._publish(self._shelf.news())
         return Reply()

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from sapwood.events.commands import Input, QueuedInputs, QueueName
 from sapwood.events.ids import EntryId
 
@@ -30,8 +32,11 @@ class Queues:
                 return oldest
         return None
 
-    def put_back(self) -> bool:
-        """What was taken waits again where it waited. Whether there was anything."""
+    def put_back(self, recorded: Container[object] = ()) -> bool:
+        """What was taken, and was not recorded, waits again where it waited. Whether there was anything."""
+        for entry_id in tuple(self._taken):
+            if entry_id in recorded:  # and the inbox has not heard of it yet
+                self.remove(entry_id)
         put_back = bool(self._taken)
         self._taken.clear()
         return put_back

@@ -24,6 +24,8 @@ class Handle:
     def __init__(
         self, taken: Input, guard: Callable[[], None], withdraw: Callable[[EntryId], Awaitable[bool]] | None
     ) -> None:
+        self.queued = withdraw is not None
+        """Whether it waits for its turn; else a run is asked for with it."""
         self._input = taken
         self._guard = guard
         """Raises `WouldDeadlock` where the run itself would wait for this."""
@@ -125,6 +127,14 @@ class Shelf:
     def handles(self) -> Sequence[Handle]:
         """Every handle without an outcome."""
         return tuple(self._handles.values())
+
+    def under_way(self) -> Sequence[Handle]:
+        """Handles of what is being said, or asked for: not of what waits in a queue, or is on its way there."""
+        return tuple(
+            handle
+            for entry_id, handle in self._handles.items()
+            if entry_id not in self._queues and (entry_id in self._accepted or not handle.queued)
+        )
 
     def __contains__(self, entry_id: object) -> bool:
         return entry_id in self._handles

@@ -142,3 +142,13 @@ def test_made_anew_it_leaves_what_did_not_reach_the_log_to_whoever_knows_why() -
     desk.made()  # this used to hand the input back as returned, and the disk's error was never told
 
     assert desk.handle.outcome_nowait is None
+
+
+def test_what_was_delivered_is_not_queued_when_it_is_asked_for_again() -> None:
+    """Whoever asked crashed before it had its answer, and a run had taken the input up meanwhile."""
+    desk = Desk()
+    desk.deliver()
+
+    assert desk.inbox.handle(Accept(input=INPUT, queue="steering")) == Reply()
+
+    assert ID not in desk.shelf.queues

@@ -51,6 +51,18 @@ def test_what_was_taken_and_not_recorded_is_the_oldest_again() -> None:
     assert queues.take("steering") == said("b")
 
 
+def test_what_is_in_the_log_is_not_put_back_though_nobody_has_said_so() -> None:
+    queues = waiting(steering="abc")
+    queues.take("steering")
+    queues.take("steering")
+
+    assert queues.put_back({EntryId("a")})
+
+    assert shown(queues.present()) == ("bc", "")
+    queues.take("steering")
+    assert not queues.put_back({EntryId("b")})
+
+
 def test_what_waits_can_be_taken_back_and_what_is_being_recorded_cannot() -> None:
     queues = waiting(steering="ab")
     queues.take("steering")
