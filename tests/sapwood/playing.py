@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Final, assert_never
 
 import attrs
@@ -185,8 +186,8 @@ class Seen:
     events: tuple[Event, ...]
 
 
-async def play(played: Program) -> Seen:
-    """Play it, and see that nothing is left but what the log has."""
+async def play(played: Program, *, where: str | None = None) -> Seen:
+    """Play it, in memory or in this file, and see that nothing is left but what the log has."""
     tasks = trio.lowlevel.current_statistics().tasks_living
     store = MemoryStore(HEADER)
     events: list[Event] = []
@@ -196,7 +197,7 @@ async def play(played: Program) -> Seen:
             try:
                 async with talking(
                     *played.answers,
-                    where=store,
+                    where=where or store,
                     tap=Together(*played.taps) if played.taps else None,
                     seed=played.seed,
                     tools=player.tools(),
@@ -220,7 +221,8 @@ async def play(played: Program) -> Seen:
         assert player.session.state == "idle"
         assert player.session._wiring.system.stragglers == ()
     assert trio.lowlevel.current_statistics().tasks_living == tasks, "no task is left"
-    entries = tuple(decode_entry(line) for line in store._lines)
+    lines = store._lines if where is None else Path(where).read_bytes().splitlines()[1:]
+    entries = tuple(decode_entry(line) for line in lines)
     seen = Seen(said=tuple(player.said), entries=entries, events=tuple(events))
     check(played, seen)
     return seen
