@@ -11,7 +11,6 @@ from typing import Final, assert_never
 
 import attrs
 import trio
-import trio.testing
 
 from sapwood import (
     Delivered,
@@ -59,8 +58,10 @@ class Said:
 class Player:
     """One playing of one program."""
 
-    def __init__(self, nursery: trio.Nursery) -> None:
+    def __init__(self, nursery: trio.Nursery, *, struck: bool) -> None:
         self._nursery = nursery
+        self.struck = struck
+        """Whether something breaks, or not."""
         self._to_watch, self._watched = trio.open_memory_channel[Said](math.inf)
         nursery.start_soon(self._watch_all)
         self._session: Session | None = None
@@ -143,7 +144,9 @@ class Player:
                 if self.said:
                     await self._do(self.said[nth % len(self.said)].handle.cancel, behind=behind)
             case Stop(behind):
+                began = trio.current_time()
                 await self._do(session.abort, behind=behind)
+                assert self.struck or trio.current_time() - began <= 0.2, "an abort settles (R4)"
             case Shut(behind):
                 await self._do(session.close, behind=behind)
             case Pass(0.0):
@@ -193,7 +196,7 @@ async def play(played: Program, *, where: str | None = None) -> Seen:
     events: list[Event] = []
     with trio.fail_after(LIMIT):
         async with trio.open_nursery() as nursery:
-            player = Player(nursery)
+            player = Player(nursery, struck=bool(played.strikes))
             try:
                 async with talking(
                     *played.answers,

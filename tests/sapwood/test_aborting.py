@@ -1,0 +1,188 @@
+"""An abort settles in a fifth of a second, whatever is under way, and leaves nothing that can be stopped (R4)."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+import psutil
+import pytest
+import trio
+import trio.testing
+
+from sapwood import Delivered, Environment, Runtime, ScriptedAnswer, Session
+from sapwood.actors.tools.results import INTERRUPTED, LEFT_BEHIND
+from sapwood.events.content import text_of
+from sapwood.events.entries import MessageEntry
+from sapwood.events.messages import ToolResultMessage
+from sapwood.events.runtime import AgentSettled
+from sapwood.store.port import Durability
+from tests.build import MODEL, call
+from tests.sapwood.hindering import STUBBORN, UNDER_WAY, Hindered
+from tests.talking import drain, talking
+
+SETTLES_IN: Final = 0.2
+WHEN: Final = 3.0
+"""Seconds after which it is stopped: each of them is at it by then."""
+
+
+@asynccontextmanager
+async def opened(hindered: Hindered, path: Path, durability: Durability) -> AsyncGenerator[Session, None]:
+    """The session of it."""
+    environment = Environment.scripted(disk=hindered.disk)
+    runtime = Runtime(providers=[hindered.provider], environment=environment, counter="heuristic")
+    async with runtime.open_session(
+        path,
+        model=MODEL,
+        durability=durability,
+        tools=hindered.tools,
+        ask=hindered.ask,
+        extensions=hindered.extensions,
+        system_prompt=hindered.system_prompt,
+        settings=hindered.settings,
+    ) as session:
+        if hindered.full_from is not None:
+            full_from = trio.current_time() + hindered.full_from
+            hindered.disk.plan = lambda _, name: (
+                errno.ENOSPC if name == "write" and trio.current_time() >= full_from else None
+            )
+        yield session
+
+
+def state_of(session: Session) -> str:
+    """As a type checker cannot take for what it was before."""
+    return session.state
+
+
+async def abort_it(hindered: Hindered, path: Path, durability: Durability) -> None:
+    tasks = trio.lowlevel.current_statistics().tasks_living
+    async with opened(hindered, path, durability) as session:
+        reader = session.events()
+        handle = session.submit("go")
+        await trio.sleep(WHEN)
+        assert state_of(session) == "run"
+        began = trio.current_time()
+        await session.abort()
+        took = trio.current_time() - began
+
+        assert took <= SETTLES_IN
+        assert state_of(session) == "idle"
+        assert handle.outcome_nowait is not None, "and whoever said it is told"
+        assert [type(event) for event in drain(reader)].count(AgentSettled) == 1
+        await trio.testing.wait_all_tasks_blocked()
+        running = session._wiring.system._commons.running
+        assert bool(running) == hindered.outlives, [one.title for one in running]
+
+        hindered.disk.plan = lambda _number, _name: None
+        entries = len(session.entries())
+        await trio.sleep(2 * STUBBORN)
+        assert not running, [one.title for one in running]
+        assert len(session.entries()) == entries, "what was left behind is nobody's"
+        assert (await session.prompt("and now?")).answer is not None
+        results = [entry.message for entry in session.entries() if isinstance(entry, MessageEntry)]
+        calls = [one.tool_call_id for one in results if isinstance(one, ToolResultMessage)]
+        assert len(calls) == len(set(calls))
+    assert session._wiring.system.stragglers == ()
+    assert trio.lowlevel.current_statistics().tasks_living == tasks, "no task is left"
+
+
+@pytest.mark.parametrize("durability", ["os", "disk"])
+@pytest.mark.parametrize("what", UNDER_WAY)
+async def test_an_abort_settles_whatever_is_under_way(
+    what: str, durability: Durability, tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    with trio.fail_after(1000):
+        await abort_it(UNDER_WAY[what](), tmp_path / "s.jsonl", durability)
+
+
+@pytest.mark.parametrize("what", UNDER_WAY)
+async def test_closing_settles_whatever_is_under_way(
+    what: str, tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Each handle has its outcome by then; what is left behind is named."""
+    hindered = UNDER_WAY[what]()
+    with trio.fail_after(1000):
+        async with opened(hindered, tmp_path / "s.jsonl", "os") as session:
+            handle = session.submit("go")
+            later = session.follow_up("later")
+            await trio.sleep(WHEN)
+            began = trio.current_time()
+            await session.close()
+            assert trio.current_time() - began <= SETTLES_IN
+            assert handle.outcome_nowait is not None
+            assert later.outcome_nowait is not None
+    assert (trio.current_time() > began + 1) == hindered.outlives, "leaving waits for what cannot be stopped"
+
+
+def results(session: Session) -> dict[str, str]:
+    return {
+        entry.message.tool_call_id: text_of(entry.message.content)
+        for entry in session.entries()
+        if isinstance(entry, MessageEntry) and isinstance(entry.message, ToolResultMessage)
+    }
+
+
+@pytest.mark.slow
+async def test_an_abort_is_as_quick_by_the_clock_with_a_thread_and_a_tree_of_processes() -> None:
+    may_end, in_thread, in_tree = threading.Event(), trio.Event(), trio.Event()
+    groups: list[int] = []
+
+    def blocked() -> str:
+        trio.from_thread.run_sync(in_thread.set)
+        may_end.wait(30)
+        return "too late"
+
+    async def tree() -> str:
+        command = ["bash", "-c", "sleep 300 & sleep 300 & echo up; wait"]
+        process = await trio.lowlevel.open_process(command, stdout=subprocess.PIPE, start_new_session=True)
+        groups.append(process.pid)
+        assert process.stdout is not None
+        try:
+            await process.stdout.receive_some()
+            in_tree.set()
+            await process.wait()
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+            with trio.CancelScope(shield=True):
+                await process.wait()
+                await process.stdout.aclose()
+        return "done"
+
+    calling = ScriptedAnswer(calls=(call("c1", "blocked"), call("c2", "tree")))
+    with trio.fail_after(20):
+        async with talking(calling, "on", tools=[blocked, tree], environment=Environment()) as session:
+            handle = session.submit("go")
+            await in_thread.wait()
+            await in_tree.wait()
+            assert len(of_group(groups[0])) == 3
+            began = trio.current_time()
+            await session.abort()
+            took = trio.current_time() - began
+            outcome = await handle.outcome()
+            left = of_group(groups[0])
+            assert results(session) == {"c1": LEFT_BEHIND, "c2": INTERRUPTED}
+            assert (await session.prompt("and now?")).answer is not None
+            may_end.set()
+    assert isinstance(outcome, Delivered)
+    assert outcome.aborted
+    assert took < 0.2 + 0.3, "and a little for a machine that has much to do"
+    assert left == []
+
+
+def of_group(group: int) -> list[psutil.Process]:
+    """The processes of a group that are at work."""
+    alive: list[psutil.Process] = []
+    for one in psutil.process_iter():
+        try:
+            if os.getpgid(one.pid) == group and one.status() != psutil.STATUS_ZOMBIE:
+                alive.append(one)
+        except (ProcessLookupError, psutil.NoSuchProcess):
+            continue
+    return alive
