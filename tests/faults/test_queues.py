@@ -81,7 +81,7 @@ class Choosy(RealDisk):
 
 @pytest.mark.parametrize(
     ("refused", "left"),
-    [("s1", (["s1", "s2"], ["f1", "f2"])), ("s2", (["s2"], ["f1", "f2"])), ("f1", ([], ["f1", "f2"]))],
+    [("s1", (["s1", "s2"], ["f1", "f2"])), ("s2", (["s2"], ["f1", "f2"])), ("f1", (list[str](), ["f1", "f2"]))],
 )
 async def test_j02_what_was_taken_from_a_queue_and_not_written_waits_again_at_the_head_of_its_own(
     refused: str, left: tuple[list[str], list[str]], tmp_path: Path, autojump_clock: trio.testing.MockClock
