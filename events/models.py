@@ -66,7 +66,7 @@ class Model(Declared, frozen=True, kw_only=True):
 
     provider: str
     id: str
-    context_window: Count | None = None
+    context_window: Annotated[int, msgspec.Meta(ge=1, lt=TOO_MUCH)] | None = None
     """Tokens, prompt and answer together; None if nobody knows."""
     max_output: Count | None = None
     """Tokens of one answer; None if nobody knows."""
@@ -87,7 +87,7 @@ class Model(Declared, frozen=True, kw_only=True):
     @property
     def window(self) -> int:
         """The window that decisions go by: the declared one, else `DEFAULT_WINDOW`."""
-        return self.context_window or DEFAULT_WINDOW
+        return DEFAULT_WINDOW if self.context_window is None else self.context_window
 
 
 def _misfit(value: object, kind: object) -> str | None:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import os
 import platform
+from typing import Final
 
 from sapwood.actors.environment import Environment
 from sapwood.events.entries import SESSION_VERSION, Header
 from sapwood.events.errors import Refused, Writer
-from sapwood.events.ids import check_session_id, new_entry_id, new_session_id
+from sapwood.events.ids import SessionId, check_session_id, new_entry_id, new_session_id
 from sapwood.store.jsonl import open_jsonl
 from sapwood.store.memory import MemoryStore
 from sapwood.store.port import Store
 from sapwood.taking import take_place
+
+
+NO_HEADER: Final = Header(version=SESSION_VERSION, id=SessionId(""), timestamp="", cwd="")
+"""Of an empty file that is only read: no session has begun in it, so it has neither an id nor a folder, the next time either."""
 
 
 def new_header(
@@ -57,7 +62,7 @@ def open_store(
     return open_jsonl(
         place,
         disk=environment.disk,
-        new=lambda: new_header(environment, cwd=cwd, session_id=session_id),
+        new=lambda: NO_HEADER if read_only else new_header(environment, cwd=cwd, session_id=session_id),
         new_id=lambda taken: new_entry_id(environment.random, taken),
         now=environment.timestamp,
         me=lambda: Writer(pid=os.getpid(), host=platform.node(), since=environment.timestamp()),

@@ -101,7 +101,7 @@ def session_json(session: Reading) -> Json:
     """What a session's header says, and its name."""
     header = session.header
     return {
-        "id": header.id,
+        "id": header.id or None,  # none has begun in an empty file
         "path": session.path,
         "version": header.version,
         "cwd": header.cwd,

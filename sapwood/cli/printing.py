@@ -14,6 +14,8 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import Final
 
+import click
+
 from sapwood.cli.trouble import Trouble, Unreadable, session_at
 from sapwood.events.base import Json
 from sapwood.events.context import DEFAULT_COUNTER, CounterName
@@ -77,13 +79,14 @@ class Printer:
 def session_shown(
     path: str, printer: Printer, *, as_json: bool, counter: CounterName = DEFAULT_COUNTER
 ) -> Generator[ReadSession]:
-    """The session in a file, to be shown. What is wrong with the file is `Unreadable`, and in JSON it is printed as well."""
+    """The session in a file, to be shown. What is wrong with the file is `Unreadable`; in JSON it is printed there, and there alone."""
     try:
         with session_at(path, counter) as session:
             yield session
     except Unreadable as trouble:
         if as_json:
             printer.json({"path": path, "status": trouble.status, "error": trouble.format_message()})
+            raise click.exceptions.Exit(trouble.exit_code) from trouble
         raise
 
 

@@ -44,7 +44,8 @@ def command(file: str, *, full: bool, window: int | None, counter: CounterName, 
     "totals": {"messages", "unsent", "tokens", "sentTokens", "counter"},
     "usage": {"tokens", "window", "percent", "text", "source", "counter"}, "damage": as `sapwood check` has it};
     a message is {"role", "tokens", "entryId", "unsent", "text", "message"}.
-    Of a file with no session to read, {"path", "status", "error"}, as `sapwood check` has them.
+    The id is null if the file is empty. Of a file with no session to read, {"path", "status", "error"},
+    as `sapwood check` has them.
     """
     from sapwood.cli.context import show, to_json
     from sapwood.cli.printing import Printer, session_shown

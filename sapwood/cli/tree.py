@@ -26,7 +26,8 @@ def command(file: str, *, as_json: bool) -> None:
     The JSON: {"session": {"id", "path", "version", "cwd", "name", "parentSession"}, "leaf", "position", "entries": [...],
     "damage": as `sapwood check` has it}; an entry is
     {"id", "parentId", "kind", "role", "timestamp", "text", "label", "depth", "onPath", "detached", "lostParentId"},
-    in the order of drawing. Of a file with no session to read, {"path", "status", "error"}, as `sapwood check` has them.
+    in the order of drawing. The id is null if the file is empty. Of a file with no session to read, {"path", "status", "error"},
+    as `sapwood check` has them.
     """
     from sapwood.cli.drawing import draw, to_json
     from sapwood.cli.printing import Printer, session_shown

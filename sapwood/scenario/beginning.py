@@ -37,7 +37,8 @@ def begin(scenario: Scenario, environment: Environment, folder: Path) -> Path | 
             except (SapwoodError, OSError) as error:
                 why = str(error).replace(str(path), str(found))
                 raise _unplayable(scenario, "file", why) from error
-            return MemoryStore(header, lines) if scenario.story.store == "memory" else path
+            begun = header if header.id else new_header(environment, cwd=CWD)  # nothing has begun in an empty file
+            return MemoryStore(begun, lines) if scenario.story.store == "memory" else path
         case FromEntries(entries=entries):
             header = new_header(environment, cwd=CWD)
             try:

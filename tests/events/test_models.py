@@ -30,7 +30,7 @@ def test_the_key_keeps_the_slashes_of_the_id() -> None:
     assert Model(provider="router", id="maker/small:free").key == "router/maker/small:free"
 
 
-@pytest.mark.parametrize(("declared", "window"), [(None, DEFAULT_WINDOW), (0, DEFAULT_WINDOW), (8192, 8192)])
+@pytest.mark.parametrize(("declared", "window"), [(None, DEFAULT_WINDOW), (1, 1), (8192, 8192)])
 def test_decisions_go_by_the_declared_window_or_the_seeds(declared: int | None, window: int) -> None:
     assert Model(provider="x", id="y", context_window=declared).window == window  # C1
 
@@ -56,7 +56,8 @@ PRICE: Any = Price
         ({"id": "\ud800"}, "it cannot be written"),
         ({"api": 5}, "Model(api=5)"),
         ({"context_window": "5"}, "Model(context_window='5'): expected int | None, got str"),
-        ({"context_window": -5}, "Model(context_window=-5): expected int >= 0"),
+        ({"context_window": -5}, "Model(context_window=-5): expected int >= 1"),
+        ({"context_window": 0}, "Model(context_window=0): expected int >= 1"),  # it was silently taken as 128,000
         ({"context_window": TOO_MUCH}, f"expected int <= {TOO_MUCH - 1}"),
         ({"image_tokens": 10**5000}, "Model(image_tokens=<int>): expected int <= "),
         ({"context_window": True}, "got bool"),

@@ -142,4 +142,18 @@ def test_in_json_a_file_that_fails_is_a_document_as_check_has_it(
     value = json.loads(result.stdout)
     assert (result.exit_code, value["status"]) == (code, status)
     assert value == {key: checked[key] for key in ("path", "status", "error")}
-    assert result.stderr == f"sapwood: {value['error']}\n"
+    assert result.stderr == ""  # it is told in one place, as by `check`
+
+
+@pytest.mark.parametrize("command", ["tree", "show"])
+def test_an_empty_file_has_no_session_and_so_no_id(command: str, tmp_path: Path) -> None:
+    """It had another one each time."""
+    path = tmp_path / "s.jsonl"
+    path.touch()
+
+    first, second = (CliRunner().invoke(sapwood, [command, "--json", str(path)]).stdout for _ in range(2))
+
+    assert json.loads(first)["session"] == {
+        "id": None, "path": str(path), "version": 3, "cwd": "", "name": None, "parentSession": None
+    }  # fmt: skip
+    assert first == second

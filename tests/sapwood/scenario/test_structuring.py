@@ -74,7 +74,7 @@ UNFIT: list[tuple[dict[str, Any], Place, str]] = [
     ({"steps": [{"pass": 1e12}]}, ("steps", 0, "pass"), "a number of seconds"),
     ({"steps": [{"pass": 10**400}]}, ("steps", 0, "pass"), "a number of seconds"),
     ({"answers": {"turn": [{"wait": LONGEST_WAIT + 1}]}}, ("answers", "turn", 0, "wait"), "a number of seconds"),
-    ({"model": {"contextWindow": 0}}, ("model", "contextWindow"), "1 token or more"),
+    ({"model": {"contextWindow": 0}}, ("model", "contextWindow"), ">= 1"),
     ({"steps": [{"events": [{"type": "agent_strat"}]}]}, ("steps", 0, "events", 0, "type"), "'agent_start'"),
     ({"steps": [{"events": ["agent_start"]}]}, ("steps", 0, "events", 0), "must be a mapping with a type"),
     ({"session": {}}, ("session",), "exactly one of: file, entries"),
