@@ -15,7 +15,6 @@ from sapwood.store.memory import MemoryStore
 from sapwood.store.port import Store
 from sapwood.taking import take_place
 
-
 NO_HEADER: Final = Header(version=SESSION_VERSION, id=SessionId(""), timestamp="", cwd="")
 """Of an empty file that is only read: no session has begun in it, so it has neither an id nor a folder, the next time either."""
 
