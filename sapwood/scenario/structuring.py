@@ -3,7 +3,7 @@
 1. Text is text, a number is a number: nothing is turned into something else.
 2. An unknown key is refused, with the nearest right one; a key that is missing beside it is not told, for it may be the same one.
 3. Of several faults the one that stands first in the file is raised, a `Misfit` that bears the others, and nothing else. What msgspec
-   takes apart (a literal event, entry, model or usage) tells the first of its own.
+   takes apart (a literal event or entry) tells the first of its own.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from sapwood.events.errors import Refused
 from sapwood.events.messages import Message, Usage
 from sapwood.events.models import Model
 from sapwood.events.runtime import Event
+from sapwood.scenario.declared import misfits
 from sapwood.scenario.errors import ENOUGH, Misfit, hint, together, unknown
 from sapwood.scenario.language import (
     DEFAULT_MODEL,
@@ -94,8 +95,8 @@ def _converter(model: Model) -> Converter:
     made.register_structure_hook(float, _seconds)
     made.register_structure_hook_func(_is_made_of(Literal), _word)
     made.register_structure_hook_func(_is_made_of(tuple), _listing(made))
-    made.register_structure_hook(Model, lambda value, _: to_model(value))
-    made.register_structure_hook(Usage, lambda value, _: to_usage(value))
+    made.register_structure_hook(Model, _declared(Model, to_model))
+    made.register_structure_hook(Usage, _declared(Usage, to_usage))
     made.register_structure_hook(Event, lambda value, _: to_event(value, model))
     # the inner ones first: cattrs binds what it finds when a class is registered
     made.register_structure_hook_func(lambda kind: kind == Literal[True], _true)
@@ -126,6 +127,17 @@ def _converter(model: Model) -> Converter:
     prompt = override(struct_hook=_system_prompt)
     made.register_structure_hook(Story, _mapping(Story, made, session=beginning, system_prompt=prompt))
     return made
+
+
+def _declared(kind: type[Model | Usage], make: Callable[[Json], object]) -> Hook:
+    """What is made of a mapping by its wire names, once nothing of it is wrong any more."""
+
+    def hook(value: Json, _: Any) -> object:
+        if is_object(value) and (found := list(islice(misfits(value, kind), ENOUGH))):
+            raise together(found)
+        return make(value)
+
+    return hook
 
 
 def _is_made_of(origin: object) -> Callable[[object], bool]:
