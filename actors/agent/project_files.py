@@ -22,7 +22,7 @@ from sapwood.store.disk import Disk
 NAMES: Final = ("AGENTS.md", "CLAUDE.md")
 MOST_FILE_BYTES: Final = 1 << 18
 """256 KiB, some 65,000 tokens: more than anybody writes by hand, and half of the window of a usual model."""
-MOST_BYTES: Final = 1 << 19
+MOST_TOGETHER: Final = 1 << 19
 """Of all files, as they stand in the prompt: half of what a section may have (S12), and about the window of a usual model."""
 REPLACED: Final = "\N{REPLACEMENT CHARACTER}"
 _HALVES: Final = re.compile("[\ud800-\udfff]")
@@ -52,14 +52,16 @@ def find_project_files(disk: Disk, folder: str) -> Found:
     """What stands on the way from the root of the disk down to a folder. Never raises for what is there."""
     files: list[ProjectFile] = []
     left_out: list[LeftOut] = []
-    room = MOST_BYTES
+    room = MOST_TOGETHER
     for one in _innermost_first(disk, folder):
         if isinstance(one, LeftOut):
             left_out.append(one)
             continue
         size = len(project_text((one,)).encode())
         if size > room:
-            left_out.append(LeftOut(one.path, f"{MOST_BYTES:,} bytes are all that such files have room for together"))
+            left_out.append(
+                LeftOut(one.path, f"{MOST_TOGETHER:,} bytes are all that such files have room for together")
+            )
         else:
             room -= size
             files.append(one)

@@ -34,9 +34,9 @@ def command(ctx: click.Context, paths: tuple[str, ...], *, as_json: bool) -> Non
       sapwood replay scenarios --json
 
     \b
-    The JSON: {"scenarios": [{"path", "title", "ok", "steps", "differences"}], "errors": ["file:line: message"]};
+    The JSON: {"scenarios": [{"path", "title", "ok", "steps", "differences", "unused"}], "errors": ["file:line: message"]};
     a step is {"step", "at", "outcome", "why", "events": [{"n", "at", "event"}]}, seconds from the start;
-    a difference is {"path", "line", "what", "kind", "expected", "seen"}.
+    a difference is {"path", "line", "what", "kind", "expected", "seen"}; unused answers are {"purpose", "line", "count"}.
     """
     from sapwood.cli.printing import Printer
     from sapwood.scenario import ScenarioError

@@ -4,6 +4,7 @@
 2. Pieces of answers are passed over, unless a pattern is about them.
 3. A message is expected to be sent, unless its pattern says `unsent`.
 4. A call that the script had no answer for is a difference, unless the story expects a failed answer (rule 4 of `language`).
+5. An answer that no call asked for is a note. Where a run broke nobody can tell which those are, and nothing is said.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ import msgspec
 from sapwood.events.base import Json, is_array, is_object
 from sapwood.events.codec import encode_entry, encode_event
 from sapwood.events.context import ContextItem
-from sapwood.events.runtime import MessageUpdate
-from sapwood.scenario.language import Expect, Pattern, Place, Prompt, Said, Scenario, Step
+from sapwood.events.messages import AssistantMessage
+from sapwood.events.runtime import MessageEnd, MessageUpdate, Purpose
+from sapwood.scenario import scripting
+from sapwood.scenario.language import Expect, Feed, Pattern, Place, Prompt, Said, Scenario, Step
 from sapwood.scenario.matching import MISSING, Difference, Mismatch, compare
-from sapwood.scenario.played import Finding, Moment, PlayedStep, Seen
+from sapwood.scenario.played import Finding, Moment, PlayedStep, Seen, Unused
 from sapwood.words.describing import text_of_message
 
 ELIDED: Final = "message_update"
@@ -52,6 +55,22 @@ def _findings(scenario: Scenario, steps: Sequence[PlayedStep], end: Moment, brok
     everything = [seen for step in steps for seen in step.events]
     for key, item, difference in _against(scenario.story.expect, everything, end):
         yield found(("expect", key, *item), f"{key} at the end", difference)
+
+
+def unused_answers(scenario: Scenario, steps: Sequence[PlayedStep]) -> tuple[Unused, ...]:
+    """What is left of the script, queue by queue. This release makes calls for a `turn` alone, and each ends in an answer of its own."""
+    prompts = [played for played in steps if isinstance(played.step, Prompt)]
+    if len(steps) < len(scenario.story.steps) or any(played.outcome in {None, "failed"} for played in prompts):
+        return ()
+    ends = (seen.event for played in steps if not isinstance(played.step, Feed) for seen in played.events)
+    calls = sum(isinstance(one, MessageEnd) and isinstance(one.message, AssistantMessage) for one in ends)
+    taken: dict[Purpose, int] = {"turn": calls}
+    queues = scripting.script(scenario.story)
+    return tuple(
+        Unused(purpose=purpose, line=scenario.line_of(("answers", purpose, first)), count=len(queue) - first)
+        for purpose, queue in queues.items()
+        if (first := taken.get(purpose, 0)) < len(queue)
+    )
 
 
 def expects_failure(step: Step, end: Expect) -> bool:

@@ -63,6 +63,16 @@ class Finding:
 
 
 @attrs.frozen(kw_only=True)
+class Unused:
+    """Answers of one queue that no call asked for. A note and no difference: a story may be cut short to be looked at."""
+
+    purpose: Purpose
+    line: int
+    """Where the first of them stands."""
+    count: int
+
+
+@attrs.frozen(kw_only=True)
 class Played:
     """A scenario that was played to its end."""
 

@@ -8,7 +8,7 @@ from typing import assert_never
 
 from sapwood.events.base import Json
 from sapwood.events.runtime import name_of
-from sapwood.scenario.checking import event_value
+from sapwood.scenario.checking import event_value, unused_answers
 from sapwood.scenario.errors import MOST_TOLD
 from sapwood.scenario.language import Abort, Feed, FollowUp, Pass, Prompt, Said, Settle, Steer, Step, Submit
 from sapwood.scenario.matching import MISSING, Difference, Mismatch
@@ -35,6 +35,9 @@ def timeline(played: Played) -> Iterator[Line]:
         yield from _step(n, step)
     yield line()
     yield from _verdict(played)
+    for left in unused_answers(played.scenario, played.steps):
+        told = f": a note: {counted(left.count, 'answer')} for a {left.purpose} that no call asked for"
+        yield line(Piece(f"{named(played.scenario.path)}:{left.line}", "name"), told)
 
 
 def in_words(step: Step) -> str:
@@ -86,6 +89,10 @@ def to_json(played: Played) -> Json:
                 "seen": _or_none(finding.difference.seen),
             }
             for finding in played.differences
+        ],
+        "unused": [
+            {"purpose": left.purpose, "line": left.line, "count": left.count}
+            for left in unused_answers(played.scenario, played.steps)
         ],
     }
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import attrs
 import pytest
 
 from sapwood.scenario import Finding, play
-from sapwood.scenario.checking import item_value
+from sapwood.scenario.checking import item_value, unused_answers
 from tests.sapwood.scenario.stories import TALK, written
 
 
@@ -128,3 +129,49 @@ def test_a_message_is_seen_with_its_text_its_tokens_and_its_wire_form(tmp_path: 
     assert list(value) == ["role", "text", "unsent", "tokens", "entryId", "message"]
     assert (value["role"], value["text"], value["tokens"]) == ("user", "How are you?", 3)
     assert value["message"]["content"] == "How are you?"
+
+
+SCRIPT = """\
+title: x
+answers:
+  turn:
+    - text: one
+    - {text: two, error: overloaded}
+    - text: three
+  compaction: [{text: later}]
+steps:
+"""
+
+
+@pytest.mark.parametrize(
+    ("steps", "unused"),
+    [
+        ("  - prompt: a\n  - prompt: b\n  - prompt: c\n", [("compaction", 7, 1)]),
+        ("  - prompt: a\n  - prompt: b\n", [("turn", 6, 1), ("compaction", 7, 1)]),
+        ("  - pass: 1\n", [("turn", 4, 3), ("compaction", 7, 1)]),
+        ("  - prompt: ' '\n    outcome: refused\n  - prompt: b\n", [("turn", 5, 2), ("compaction", 7, 1)]),
+        (
+            "  - events:\n    - {type: message_end, entryId: a, message: {role: assistant}}\n",
+            [("turn", 4, 3), ("compaction", 7, 1)],
+        ),
+        ("  - prompt: a\n" * 4, [("compaction", 7, 1)]),
+    ],
+)
+def test_answers_that_no_call_asked_for_are_noted(
+    steps: str, unused: list[tuple[str, int, int]], tmp_path: Path
+) -> None:
+    """They went unnoticed."""
+    played = play(written(tmp_path, SCRIPT + steps))
+
+    found = unused_answers(played.scenario, played.steps)
+    assert [(one.purpose, one.line, one.count) for one in found] == unused
+    assert [finding.what for finding in played.differences if "script" not in finding.what] == []
+
+
+def test_of_a_run_that_broke_nothing_is_said_of_its_answers(tmp_path: Path) -> None:
+    played = play(written(tmp_path, SCRIPT + "  - prompt: a\n"))
+    [step] = played.steps
+
+    for outcome in ("failed", None):
+        assert unused_answers(played.scenario, [attrs.evolve(step, outcome=outcome)]) == ()
+    assert unused_answers(played.scenario, []) == ()

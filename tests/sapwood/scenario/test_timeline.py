@@ -168,7 +168,8 @@ def test_a_timeline_is_steps_with_numbered_events_and_virtual_times(tmp_path: Pa
 def test_the_json_of_a_playing_is_plain_values(expect: str, ok: bool, tmp_path: Path) -> None:
     value = json.loads(json.dumps(to_json(play(written(tmp_path, TALK + expect)))))
 
-    assert list(value) == ["path", "title", "ok", "steps", "differences"]
+    assert list(value) == ["path", "title", "ok", "steps", "differences", "unused"]
+    assert value["unused"] == []
     assert value["ok"] == ok == (value["differences"] == [])
     (step,) = value["steps"]
     assert list(step) == ["step", "at", "outcome", "why", "events"]
@@ -176,3 +177,14 @@ def test_the_json_of_a_playing_is_plain_values(expect: str, ok: bool, tmp_path: 
     assert step["events"][0] == {"n": 1, "at": 0.0, "event": {"type": "agent_start"}}
     for difference in value["differences"]:
         assert list(difference) == ["path", "line", "what", "kind", "expected", "seen"]
+
+
+def test_an_answer_that_is_left_over_is_a_note_below(tmp_path: Path) -> None:
+    path = written(tmp_path, "title: x\nanswers:\n  turn: [{text: a}, {text: b}]\nsteps: [{pass: 1}]\n")
+    played = play(path)
+
+    *_, verdict, note = (plain(line) for line in timeline(played))
+    assert verdict == "as expected: 0 events, 0 new entries"
+    assert note == f"{path}:3: a note: 2 answers for a turn that no call asked for"
+    value = json.loads(json.dumps(to_json(played)))
+    assert (value["ok"], value["unused"]) == (True, [{"purpose": "turn", "line": 3, "count": 2}])
