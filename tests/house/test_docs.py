@@ -1,7 +1,8 @@
 """Every example in the README and the docs runs.
 
 1. A ```python block runs as written, in the order of its file; blocks of one file share their names.
-2. The README's blocks, one behind the other, are a program that mypy takes under --strict: a host's type checker is a reader too.
+2. The blocks of the README, and those of the page for hosts, one behind the other, are a program that mypy takes under --strict: a host's
+   type checker is a reader too.
 3. Each ```yaml block is a scenario: it is replayed, and ends with the exit code that the line behind it tells (`Exit code 0…`).
 4. The page about scenarios names every key of their language, in backticks.
 5. The table of actors in docs/architecture.md names all that each is sent and hears.
@@ -91,10 +92,11 @@ async def ask(session: sapwood.Session) -> None:
 
 
 @pytest.mark.slow
-def test_the_readme_passes_the_type_checker_of_a_host(tmp_path: Path) -> None:
+def test_what_hosts_read_passes_their_type_checker(tmp_path: Path) -> None:
     readme = "\n".join(blocks(ROOT / "README.md", "python"))
+    embedding = "\n".join(blocks(ROOT / "docs" / "embedding.md", "python"))
 
-    [complaint] = complaints(tmp_path, readme=readme, unchecked=UNCHECKED)
+    [complaint] = complaints(tmp_path, readme=readme, embedding=embedding, unchecked=UNCHECKED)
 
     assert complaint.startswith("unchecked.py:7: ")
     assert '"None"' in complaint
