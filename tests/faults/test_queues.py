@@ -100,6 +100,8 @@ async def test_j02_what_was_taken_from_a_queue_and_not_written_waits_again_at_th
         disk.refused = refused.encode()
         await trio.sleep(10)
         assert refused not in (*waiting(session)[0], *waiting(session)[1]), "it was taken"
+        [taken] = [one for one in handles if one.input.text == refused]
+        assert not await taken.cancel(), "nobody can take it back any more"
         await session.abort()
         await handle.outcome()
         assert waiting(session) == left
@@ -264,9 +266,12 @@ async def test_j11_steering_stops_no_call_that_runs_or_is_to_run_and_comes_behin
         steered = session.steer("rather not")
         await handle.outcome()
         assert isinstance(await steered.outcome(), Delivered)
-        assert begun == ["a", "b", "c"]
-        assert results(session) == [("c1", "did a"), ("c2", "did b"), ("c3", "did c")]
-        assert told(session) == ["user: go", "assistant:", "c1", "c2", "c3", "user: rather not", "assistant: well"]
+        in_order = list if mode == "sequential" else sorted  # those that run together are recorded as they come
+        assert in_order(begun) == ["a", "b", "c"]
+        assert in_order(results(session)) == [("c1", "did a"), ("c2", "did b"), ("c3", "did c")]
+        assert [*told(session)[:2], *in_order(told(session)[2:5]), *told(session)[5:]] == [
+            *("user: go", "assistant:", "c1", "c2", "c3", "user: rather not", "assistant: well"),
+        ]
         assert trio.current_time() == (6 if mode == "sequential" else 2)
         assert [one.role for one in provider.requests[-1].messages[-4:]] == [*["toolResult"] * 3, "user"]
 
@@ -309,12 +314,12 @@ class Restless(Strict):
 class Striking:
     """Crashes whoever receives something, now and then."""
 
-    def __init__(self, draw: random.Random, most: int) -> None:
+    def __init__(self, draw: random.Random) -> None:
         self._draw = draw
-        self._left = most
+        self._left, self._chance = draw.choice(((0, 0.0), (1, 0.01), (4, 0.02)))  # fewer than break a session
 
     async def receipt(self, receipt: Receipt) -> Verdict:
-        if self._left and self._draw.random() < 0.01:
+        if self._left and self._draw.random() < self._chance:
             self._left -= 1
             raise InjectedCrash(f"{receipt.actor} at receipt {receipt.n}")
         return "handle"
@@ -350,7 +355,7 @@ class Talk:
         settings = Settings(
             steering_mode=draw.choice(("all", "one-at-a-time")), follow_up_mode=draw.choice(("all", "one-at-a-time"))
         )
-        tap = Striking(draw, draw.choice((0, 0, 1, 2)))
+        tap = Striking(draw)
         environment = Environment.scripted(self._seed, disk=self._disk)
         runtime = Runtime(providers=[self.provider], environment=environment, counter="heuristic")
         async with trio.open_nursery() as nursery:
@@ -382,7 +387,8 @@ class Talk:
             case 0:
                 nursery.start_soon(quietly, session.abort)
             case 1 | 2:
-                nursery.start_soon(quietly, self._draw.choice(self.handles).cancel)
+                waiting = [one for one in self.handles if one.outcome_nowait is None]
+                nursery.start_soon(quietly, self._draw.choice(waiting or self.handles).cancel)
             case 3:
                 self._disk.refused = None if self._disk.refused else b"/"  # no room for any of the inputs
             case 4 | 5:

@@ -12,6 +12,7 @@ import subprocess
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -405,29 +406,33 @@ class SlowDisk(RealDisk):
 
 
 async def test_h13_who_waits_may_leave_while_a_thread_hardens_and_file_and_memory_say_the_same(tmp_path: Path) -> None:
-    """H13: the entry is in both or in neither, and the next one comes behind it."""
+    """H13: what is being hardened is in both in the end, and the next one comes behind it."""
     path, disk = tmp_path / "s.jsonl", SlowDisk()
     async with strictly_talking("one", "two", where=path, environment=Environment(disk=disk), durability="disk") as (
         session,
         _,
     ):
         await session.prompt("first")
-        disk.may_end.clear()
-        async with trio.open_nursery() as nursery:
-            async with trio.open_nursery() as who_leaves:
-                who_leaves.start_soon(session.prompt, "second")
-                await until(lambda: disk.inside == 1)
-                who_leaves.cancel_scope.cancel()
-            assert disk.inside == 1
-            assert told(session) == ["user: first", "assistant: one"], "what is not hardened is not there"
-            in_the_file = path.read_bytes()
-            nursery.start_soon(session.append_custom, "mine", 1)
-            await trio.sleep(0.02)
-            assert path.read_bytes() == in_the_file, "nobody writes while somebody hardens"
-            disk.may_end.set()
-        await session.wait_idle()
+        for leaving in (partial(session.prompt, "second"), partial(session.append_custom, "mine", 1)):
+            before = [entry.id for entry in session.entries()]
+            disk.may_end.clear()
+            async with trio.open_nursery() as nursery:
+                async with trio.open_nursery() as who_leaves:
+                    who_leaves.start_soon(leaving)
+                    await until(lambda: disk.inside == 1)
+                    who_leaves.cancel_scope.cancel()
+                assert disk.inside == 1
+                assert [entry.id for entry in session.entries()] == before, "what is not hardened is not there"
+                in_the_file = path.read_bytes()
+                nursery.start_soon(session.append_custom, "theirs", 2)
+                await trio.sleep(0.02)
+                assert path.read_bytes() == in_the_file, "nobody writes while somebody hardens"
+                disk.may_end.set()
+            await session.wait_idle()
+            assert len(path.read_bytes().splitlines()) == 1 + len(session.entries())
         assert told(session) == ["user: first", "assistant: one", "user: second", "assistant: two"]
-        assert len([one for one in session.entries() if isinstance(one, Custom)]) == 1
+        custom = [one.custom_type for one in session.entries() if isinstance(one, Custom)]
+        assert sorted(custom) == ["mine", "theirs", "theirs"]
         here = [entry.id for entry in session.entries()]
     assert disk.most == 1
     assert_whole(path)
@@ -437,16 +442,19 @@ async def test_h13_who_waits_may_leave_while_a_thread_hardens_and_file_and_memor
 
 @pytest.mark.parametrize("how", ["abort", "close", "cancel"])
 async def test_h13_a_run_that_is_stopped_while_a_thread_hardens_leaves_no_thread_and_no_half_of_an_entry(
-    how: str, tmp_path: Path
+    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """H13: the question is being hardened when the host stops the run, closes the session, or leaves it."""
+    """H13: the question is being hardened when the host does that, and for longer than closing waits for a run."""
+    monkeypatch.setattr("sapwood.session.CLOSING_SECONDS", 0.02)
     path, disk = tmp_path / "s.jsonl", SlowDisk()
     disk.may_end.clear()
     handles: list[Handle] = []
+    may_have_ended = trio.Event()
 
     async def end_soon() -> None:
-        await trio.sleep(0.05)
+        await trio.sleep(0.1)
         assert disk.inside == 1, "nobody gives up a thread"
+        may_have_ended.set()
         disk.may_end.set()
 
     async with trio.open_nursery() as nursery:
@@ -467,6 +475,7 @@ async def test_h13_a_run_that_is_stopped_while_a_thread_hardens_leaves_no_thread
                     await trio.lowlevel.checkpoint()
         assert disk.inside == 0, "no thread is at it behind the end"
         at_the_end = path.read_bytes()
+        assert may_have_ended.is_set(), "somebody waited"
     [outcome] = [await one.outcome() for one in handles]
     assert path.read_bytes() == at_the_end
     assert disk.most == 1
