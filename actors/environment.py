@@ -1,8 +1,8 @@
 """The only way to the clock, to chance, to threads, to the disk and to the network.
 
 1. Nothing in the rooms reads the time, draws a number, enters a thread, opens a socket or touches a file but through this.
-   One thing does: `projection/encoding.py`, which loads an encoding as tiktoken wants it, from data of this package by way of a temporary
-   file. It reads two environment variables of tiktoken's, sets one of them while it loads, and asks where temporary files are kept (E3).
+   One thing does: `projection/encoding.py`, which loads an encoding from data of this package. One that does not come with it is looked for
+   in tiktoken's own cache, by the two environment variables that tiktoken has for that (E3).
 2. So a scenario, a test and a replay see the same world every time: `Environment.scripted(seed)`.
 """
 

@@ -52,7 +52,7 @@ TIMES: Final = 3
 """Prompts a round beside the port: one start of its process serves them."""
 
 PORT: Final = "aelix-coding-agent==0.1.0b2"
-"""The fastest of the ports of Pi that have an agent which goes on a session file, and that can be installed."""
+"""A port of Pi in Python that has an agent which goes on a session file, and that can be installed."""
 PORTS_TURNS: Final = Path(__file__).with_name("peers") / "aelix_turns.py"
 CACHE: Final = Path(__file__).resolve().parents[1] / ".cache"
 PATIENCE: Final = 120.0

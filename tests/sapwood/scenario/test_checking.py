@@ -136,7 +136,7 @@ title: x
 answers:
   turn:
     - text: one
-    - {text: two, error: overloaded}
+    - {text: two, error: no such model}
     - text: three
   compaction: [{text: later}]
 steps:
