@@ -89,3 +89,21 @@ def test_an_unknown_input_has_nothing_to_resolve() -> None:
     shelf.fail(ID, BUSY)
 
     assert shelf.handles() == ()
+
+
+def test_what_waits_in_a_queue_or_is_on_its_way_there_is_not_under_way() -> None:
+    async def never(_: EntryId) -> bool:
+        return False
+
+    shelf = Shelf()
+    prompt, on_its_way, waiting, said = (
+        Input(entry_id=EntryId(name), text=name, timestamp=MS) for name in ("prompt", "on its way", "waiting", "said")
+    )
+    shelf.put(prompt)
+    for one in (on_its_way, waiting, said):
+        shelf.put(one, withdraw=never)
+    for one in (waiting, said):
+        shelf.accept(one.entry_id)
+    shelf.queues.add("steering", waiting)
+
+    assert [handle.input for handle in shelf.under_way()] == [prompt, said]
