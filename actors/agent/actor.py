@@ -98,7 +98,12 @@ class _Run:
         await self.log.stop()
         if self.under_way is not None:
             who, stop = self.under_way
-            await insist(who, stop)
+            try:
+                await insist(who, stop)
+            except SapwoodError as error:
+                if not isinstance(error, CRASHES):
+                    raise
+                # who was asked to stop has heard it: whatever broke behind that, the run is waited for
 
     async def ask(self, who: Ref, asked: Ask[T], stop: StopCall | StopTools) -> T:
         """Ask for work that ends early when the run is stopped, before it begins or while it is under way."""

@@ -25,6 +25,7 @@ class Tools(Actor[RunTools | StopTools]):
             case StopTools(batch_id=batch_id):
                 batch = self._batches.get(batch_id)
                 if batch is not None:
+                    batch.cancel()  # whatever becomes of the rest
                     return Start(batch.stop, name=f"stop tools {batch_id}")
                 self._stops.stop(batch_id)
                 return Reply()

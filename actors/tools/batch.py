@@ -84,9 +84,15 @@ class Batch:
         self._fault: SapwoodError | None = None
         """What kept a result out of the log."""
 
-    async def stop(self) -> None:
+    def cancel(self) -> None:
         """See rule 3."""
-        self._cancel()
+        self._stopped = True
+        for scope in self._scopes:
+            scope.cancel(reason=STOPPED)
+
+    async def stop(self) -> None:
+        """The same, and wait for no disk that refuses."""
+        self.cancel()
         await self._log.stop()
 
     async def run(self) -> ToolsRan:
@@ -108,11 +114,6 @@ class Batch:
         return ToolsRan(
             results=tuple(self._ran[index] for index in range(len(calls))), last=self._log.last or self._asked.behind
         )
-
-    def _cancel(self) -> None:
-        self._stopped = True
-        for scope in self._scopes:
-            scope.cancel(reason=STOPPED)
 
     async def _prepare(self, index: int, call: ToolCall) -> _Ready | None:
         """Announce it, and see whether it can run; one that cannot has its result at once."""
@@ -250,7 +251,7 @@ class Batch:
             entry_id = await self._log.append(message)
         except SapwoodError as fault:
             self._fault = fault
-            self._cancel()  # what is still to come could not be recorded either
+            self.cancel()  # what is still to come could not be recorded either
         else:
             self._ran[index] = Ran(message=message, entry_id=entry_id, terminate=outcome.terminate)
 

@@ -41,6 +41,27 @@ def test_a_message_counts_what_pi_counts(message: Message, tokens: int) -> None:
     assert heuristic(message) == tokens
 
 
+def threes(said: str) -> list[str]:
+    return [said[at : at + 3] for at in range(0, len(said), 3)]
+
+
+def stepped(counter: TokenCounter, message: Message) -> tuple[list[int], int]:
+    """How many characters each step had, and the tokens."""
+    steps, lengths = counter.steps(message), list[int]()
+    while True:
+        try:
+            lengths.append(next(steps))
+        except StopIteration as end:
+            return lengths, end.value
+
+
+def test_a_message_counts_the_same_a_part_at_a_time() -> None:
+    mixed = user((text("123456789"), IMAGE, text("1")))
+
+    assert stepped(heuristic, mixed) == ([9, 1], heuristic(mixed)) == ([9, 1], 1203)
+    assert stepped(attrs.evolve(heuristic, cut=threes), mixed) == ([3, 3, 3, 1], 1203)
+
+
 def test_declared_tools_count_as_their_json() -> None:
     tool = ToolDefinition(name="a", description="b", parameters={})
     message = SystemMessage(content="", tools_added=(tool,), timestamp=MS)
