@@ -243,6 +243,8 @@ async def _go_on(player: Player, played: Program, session: Session) -> None:
         outcome = said.handle.outcome_nowait
         if isinstance(outcome, Delivered) and outcome.error is None and not outcome.aborted:
             left = {one.entry_id for one in (*session.queue().steering, *session.queue().follow_up)}
+            if any(isinstance(step, Stop) and step.behind for step in played.steps):
+                return  # a stop that comes behind the answer leaves the queue for the next run
             assert not left & {one.entry_id for one in (*waited.steering, *waited.follow_up)}, "what waited is said"
             return
     assert played.may_break, "the session does not answer"
