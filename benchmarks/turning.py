@@ -45,8 +45,9 @@ MODEL: Final = Model(provider="scripted", id="talker", context_window=1_000_000)
 
 FLAT_BOUND: Final = 1.5
 """Asked for; 0.9 to 1.2 is what is measured where others are at work."""
-PORT_BOUND: Final = 5.0
-"""3.4 is measured. The port is one loop without actors; what is asked for is that we know the distance and that it does not grow."""
+PORT_BOUND: Final = 8.0
+"""3.4 is measured alone, up to 4.9 beside the checks; half of the port's is the goal. The port is one loop without actors: this bound
+sees that the distance does not grow."""
 ROUNDS: Final = 3
 TIMES: Final = 3
 """Prompts a round beside the port: one start of its process serves them."""
