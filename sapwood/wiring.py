@@ -164,13 +164,10 @@ def wire(  # noqa: PLR0917 - it is what a session is made of
     desk = Desk(
         exclusion=exclusion,
         inbox=inbox,
-        session_log=session_log,
         projection=projection,
         model_actor=model_actor,
         tools=tools,
         shelf=shelf,
-        view=view,
-        environment=environment,
         pen=pen,
         publish=publish,
         release=lease.release,

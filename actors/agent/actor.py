@@ -128,7 +128,7 @@ class Agent(Actor[Asked]):
     def handle(self, message: Asked) -> Reply | Refuse | Start:
         match message:
             case Prompt(input=taken):
-                if taken.entry_id in self._desk.view.tree:
+                if taken.entry_id in self._desk.pen.view.tree:
                     return Reply()  # asked again after a crash: it was delivered, and its run is over
                 log = RunLog(self._desk.pen)
                 run = self._runs[taken.entry_id] = _Run(taken.entry_id, log)
@@ -171,7 +171,7 @@ class Agent(Actor[Asked]):
         finally:
             if settled.error_message is not None:
                 desk.publish(Diagnostic(code="run_failed", message=settled.error_message))
-            if desk.shelf.queues.put_back(desk.view.tree.ids):  # what was taken and not recorded waits again (R3)
+            if desk.shelf.queues.put_back(desk.pen.view.tree.ids):  # what was taken and not recorded waits again (R3)
                 desk.publish(desk.shelf.news())
             desk.release(run.key)
             desk.publish(settled)
@@ -231,14 +231,15 @@ class Agent(Actor[Asked]):
             tools = ()  # who asks for a prompt asks for the whole of it
         if run.stopped or (tools is None and not desk.sections.asked_for):
             return Prepared(None)
-        await insist(desk.session_log, CatchUp())  # a session that cannot be written asks no section
-        header = desk.view.header
+        await insist(desk.pen.session_log, CatchUp())  # a session that cannot be written asks no section
+        header = desk.pen.view.header
         context = SectionContext(session_id=header.id, cwd=header.cwd, model=desk.chosen.model)
         with trio.CancelScope() as run.idling:
             given = await desk.sections.ask(context, tools or ())
-            await insist(desk.session_log, CatchUp())  # what is compared with is what the message comes behind
+            if desk.sections.asked_for:  # that took its time; what is compared with is what the message comes behind
+                await insist(desk.pen.session_log, CatchUp())
             selection = await insist(desk.projection, Select())
-            now_ms = desk.environment.now_ms()
+            now_ms = desk.pen.environment.now_ms()
             return Prepared(change(given, replay(selection.messages), tools=tools, now_ms=now_ms))
         return Prepared(None)
 
@@ -260,11 +261,11 @@ class Agent(Actor[Asked]):
         return Answered(answer, self._jitter() if answer.stop_reason == "error" else 0.0)
 
     def _jitter(self) -> float:
-        return int.from_bytes(self._desk.environment.random(2), "big") / 2**16
+        return int.from_bytes(self._desk.pen.environment.random(2), "big") / 2**16
 
     def _no_answer(self, error: str) -> AssistantMessage:
         """A call that broke is a failed answer like any other: the log shows it, and it is not sent again."""
-        now = self._desk.environment.now_ms()
+        now = self._desk.pen.environment.now_ms()
         return unfinished(Draft(), self._desk.chosen.model, started_ms=now, reason="error", error=error)
 
     async def _tools(self, do: CallTools, run: _Run) -> ToolsDone:
@@ -285,7 +286,7 @@ class Agent(Actor[Asked]):
 
     async def _broken(self, asked: RunTools) -> ToolsRan:
         """What ran the calls broke: results that are in the log stand, the other calls are told so, and none is run again."""
-        there, last = results_behind(self._desk.view, asked.behind)
+        there, last = results_behind(self._desk.pen.view, asked.behind)
         lacking = tuple(call for call in asked.calls if call.id not in there)
         if lacking:
             rest = RunTools(batch_id=f"{asked.batch_id}/rest", calls=lacking, behind=last, unrun="broken")

@@ -8,11 +8,9 @@ import attrs
 
 from sapwood.actors.agent.run import Rules
 from sapwood.actors.agent.sections import Sections
-from sapwood.actors.environment import Environment
 from sapwood.actors.inbox import Shelf
 from sapwood.actors.kernel import Ref
 from sapwood.actors.session_log.run_log import Pen
-from sapwood.actors.session_log.view import View
 from sapwood.actors.tools import Tool
 from sapwood.events.messages import ToolDefinition
 from sapwood.events.models import Model
@@ -44,13 +42,10 @@ class Desk:
 
     exclusion: Ref
     inbox: Ref
-    session_log: Ref
     projection: Ref
     model_actor: Ref
     tools: Ref
     shelf: Shelf
-    view: View
-    environment: Environment
     pen: Pen
     publish: Callable[[Event], int]
     release: Callable[[str], None]

@@ -36,7 +36,7 @@ class Setter:
             case SetTools(names=names):
                 return self._set_tools(names)
             case Edit(target=target) | SetLabel(target=target):
-                if target not in self._desk.view.tree:
+                if target not in self._desk.pen.view.tree:
                     return Refuse(Refused("unknown-entry", f"Entry {target} not found"))
                 return self._start("mark", lambda: self._append(self._mark(message)))
             case AppendCustom():
@@ -94,5 +94,5 @@ class Setter:
                 assert_never(message)
 
     async def _append(self, entry: KnownEntry) -> EntryId:
-        await insist(self._desk.session_log, Append(entries=(entry,)))
+        await insist(self._desk.pen.session_log, Append(entries=(entry,)))
         return entry.id

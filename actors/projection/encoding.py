@@ -65,7 +65,7 @@ def load_encoding(name: str) -> Encoding:
     try:
         with _IMPORTING:
             from tiktoken import Encoding  # noqa: PLC0415 - who counts nothing does not pay for it
-            from tiktoken.registry import ENCODINGS  # noqa: PLC0415
+            from tiktoken.registry import ENCODINGS  # noqa: PLC0415 - as above
 
             makers = import_module("tiktoken_ext.openai_public").ENCODING_CONSTRUCTORS
         if name not in ENCODINGS:

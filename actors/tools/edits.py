@@ -46,7 +46,7 @@ class Span:
 
 def planned(text: str, edits: Sequence[Edit]) -> tuple[Span, ...]:
     """The parts in their order. Raises `Unfit` if any edit cannot be made."""
-    usual = "\r\n" if re.search("\r?\n", text + "\n")[0] == "\r\n" else "\n"  # type: ignore[index]
+    usual = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
     spans = sorted(
         (span for number, edit in enumerate(edits, 1) for span in _spans(text, edit, number, len(edits), usual)),
         key=lambda span: (span.start, span.end),
