@@ -48,12 +48,13 @@ def _edited(path: str, edits: list[Edit]) -> ToolResult:
         raise Unfit("Nothing was changed: there is half a character in a new_text.") from None
     changed = applied(text, spans).encode("utf-8", "surrogateescape")
     done = replace_file(path, changed, unchanged=status)
-    lines = [line_of(text, span.start) for span in spans]
-    where = f"{len(spans):,} places, the first in line {lines[0]:,}, the last in line {lines[-1]:,}"
-    said = f"Replaced text in {done.path} in " + (f"line {lines[0]:,}." if len(spans) == 1 else f"{where}.")
+    # each costs a look at the text up to there: not one for every place
+    first, last = line_of(text, spans[0].start), line_of(text, spans[-1].start)
+    where = f"{len(spans):,} places, the first in line {first:,}, the last in line {last:,}"
+    said = f"Replaced text in {done.path} in " + (f"line {first:,}." if len(spans) == 1 else f"{where}.")
     return ToolResult(
         content=" ".join([said, *done.notes]),
-        details={"diff": diff(text, spans), "firstLine": lines[0], "replaced": len(spans)},
+        details={"diff": diff(text, spans), "firstLine": first, "replaced": len(spans)},
     )
 
 

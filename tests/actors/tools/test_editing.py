@@ -10,7 +10,7 @@ import pytest
 
 from sapwood.actors.tools import editing
 from sapwood.actors.tools.editing import edit_file
-from sapwood.actors.tools.edits import Edit, Span, planned
+from sapwood.actors.tools.edits import Edit, Span, line_of, planned
 from sapwood.actors.tools.tool import BadArguments
 from tests.actors.tools.calling import as_nobody, called, details, open_folder, refusal, text
 from tests.build import call
@@ -113,6 +113,25 @@ def test_what_was_done_is_told(tmp_path: Path) -> None:
     }
     again = called(edit_file, tmp_path, path="a", edits=[edit("e", "E", replace_all=True)])
     assert text(again) == f"Replaced text in {tmp_path}/a in 3 places, the first in line 1, the last in line 3."
+
+
+@pytest.mark.slow
+def test_many_places_cost_no_look_at_the_text_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each used to have its lines counted from the beginning of the text."""
+    looks: list[int] = []
+
+    def counted(text: str, at: int) -> int:
+        looks.append(at)
+        return line_of(text, at)
+
+    monkeypatch.setattr(editing, "line_of", counted)
+    (tmp_path / "a").write_text("a\n" * 100_000)
+
+    said = text(called(edit_file, tmp_path, path="a", edits=[edit("a", "b", replace_all=True)]))
+
+    assert said.endswith("in 100,000 places, the first in line 1, the last in line 100,000.")
+    assert (tmp_path / "a").read_text() == "b\n" * 100_000
+    assert len(looks) == 2
 
 
 def test_through_a_link_the_model_is_told_what_it_edited(tmp_path: Path) -> None:
