@@ -163,10 +163,13 @@ class Fork(Command[SessionId], frozen=True, kw_only=True, tag="fork"):
 
 
 class SetModel(Command[None], frozen=True, kw_only=True, tag="set_model"):
+    entry_id: EntryId
+    """The id that its entry will have, here and below: picked by who asks, so that who asks again after a crash gets one entry."""
     model: Model
 
 
 class SetThinkingLevel(Command[None], frozen=True, kw_only=True, tag="set_thinking_level"):
+    entry_id: EntryId
     level: str
 
 
@@ -177,6 +180,7 @@ class SetTools(Command[None], frozen=True, kw_only=True, tag="set_tools"):
 class Edit(Command[EntryId], frozen=True, kw_only=True, tag="edit"):
     """Hides an entry from the model (None) or gives it other content (P3)."""
 
+    entry_id: EntryId
     target: EntryId
     replacement: Replacement | None
 
@@ -184,6 +188,7 @@ class Edit(Command[EntryId], frozen=True, kw_only=True, tag="edit"):
 class SetLabel(Command[EntryId], frozen=True, kw_only=True, tag="label"):
     """Marks an entry; None takes the mark off."""
 
+    entry_id: EntryId
     target: EntryId
     label: str | None
 
@@ -191,6 +196,7 @@ class SetLabel(Command[EntryId], frozen=True, kw_only=True, tag="label"):
 class AppendCustom(Command[EntryId], frozen=True, kw_only=True, tag="append_custom"):
     """Keeps state of an extension in the log; the model does not see it."""
 
+    entry_id: EntryId
     custom_type: str
     data: Json = None
 

@@ -127,11 +127,11 @@ class Session(Reading):
         if model.provider not in self._wiring.providers:
             known = ", ".join(sorted(self._wiring.providers)) or "none"
             raise Refused("no-model", f"no provider is called {model.provider!r} (there are: {known})")
-        await self._ask(SetModel(model=model))
+        await self._ask(SetModel(entry_id=self._new_id(), model=model))
 
     async def set_thinking_level(self, level: str) -> None:
         """Have the model think this much, from the next request on."""
-        await self._ask(SetThinkingLevel(level=take_text(level, "a thinking level")))
+        await self._ask(SetThinkingLevel(entry_id=self._new_id(), level=take_text(level, "a thinking level")))
 
     async def set_tools(self, names: Iterable[str]) -> None:
         """Let the model call these of the tools that the session was opened with, from the next turn on. `Refused` for others."""
@@ -142,15 +142,18 @@ class Session(Reading):
 
         `Refused` for an entry that there is not.
         """
-        return await self._ask(Edit(target=entry_id, replacement=take_replacement(replacement)))
+        taken = take_replacement(replacement)
+        return await self._ask(Edit(entry_id=self._new_id(), target=entry_id, replacement=taken))
 
     async def label(self, entry_id: EntryId, label: str | None) -> EntryId:
         """Mark an entry; None takes the mark off. `Refused` for an entry that there is not."""
-        return await self._ask(SetLabel(target=entry_id, label=None if label is None else take_text(label, "a label")))
+        taken = None if label is None else take_text(label, "a label")
+        return await self._ask(SetLabel(entry_id=self._new_id(), target=entry_id, label=taken))
 
     async def append_custom(self, custom_type: str, data: Json = None) -> EntryId:
         """Keep state of the host's in the log, at the leaf; the model does not see it. `Refused` for what is no JSON."""
-        return await self._ask(AppendCustom(custom_type=take_text(custom_type, "a custom type"), data=take_json(data)))
+        kind, taken = take_text(custom_type, "a custom type"), take_json(data)
+        return await self._ask(AppendCustom(entry_id=self._new_id(), custom_type=kind, data=taken))
 
     def context_usage(self, model: Model | None = None) -> ContextUsage:
         """How full the window of the session's model is, or of `model`, in tokens (T5)."""
@@ -217,6 +220,10 @@ class Session(Reading):
         except SapwoodError as error:
             raise self._told(error) from error
 
+    def _new_id(self) -> EntryId:
+        """Picked here, so that asking again is harmless: the log takes an id once."""
+        return self._wiring.pen.new_id()
+
     async def _withdraw(self, entry_id: EntryId) -> bool:
         """Nobody's question: a tool may take back what it said. The inbox waits for nobody."""
         if self._closed:
@@ -229,8 +236,7 @@ class Session(Reading):
     def _taken(self, text: str, images: Sequence[ImageContent]) -> Input:
         if self._closed:
             raise SessionClosed
-        pen = self._wiring.pen
-        return take_input(text, images, entry_id=pen.new_id(), now_ms=pen.environment.now_ms())
+        return take_input(text, images, entry_id=self._new_id(), now_ms=self._wiring.pen.environment.now_ms())
 
     async def close(self) -> None:
         """Stop what runs, record it as stopped, let go of the file, and refuse what comes after.

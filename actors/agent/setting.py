@@ -2,6 +2,7 @@
 
 1. What is said is checked first: a name that is not known, an entry that is not there, is `Refused`, and nothing is changed.
 2. The entry is in the log before anything else changes or is told.
+3. It has the id that its asker picked: asked again after a crash, there is one.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Setter:
     async def _set_model(self, message: SetModel) -> None:
         model, pen = message.model, self._desk.pen
         change = ModelChange(
-            id=pen.new_id(),
+            id=message.entry_id,
             parent_id=None,
             timestamp=pen.environment.timestamp(),
             provider=model.provider,
@@ -63,7 +64,7 @@ class Setter:
     async def _set_thinking_level(self, message: SetThinkingLevel) -> None:
         pen = self._desk.pen
         change = ThinkingLevelChange(
-            id=pen.new_id(), parent_id=None, timestamp=pen.environment.timestamp(), thinking_level=message.level
+            id=message.entry_id, parent_id=None, timestamp=pen.environment.timestamp(), thinking_level=message.level
         )
         await self._append(change)
         self._desk.publish(ThinkingLevelChanged(level=message.level))
@@ -79,8 +80,7 @@ class Setter:
         return Reply()
 
     def _mark(self, message: Edit | SetLabel | AppendCustom) -> KnownEntry:
-        pen = self._desk.pen
-        entry_id, timestamp = pen.new_id(), pen.environment.timestamp()
+        entry_id, timestamp = message.entry_id, self._desk.pen.environment.timestamp()
         match message:
             case Edit(target=target, replacement=replacement):
                 return ContextEdit(

@@ -126,8 +126,8 @@ def _chained(entries: Sequence[KnownEntry], leaf: EntryId | None) -> tuple[Known
 
 
 def _content(entry: Entry) -> Entry:
-    """The entry, whoever its parent is."""
-    return entry if isinstance(entry, Unknown) else msgspec.structs.replace(entry, parent_id=None)
+    """The entry, whoever its parent is, and whenever it was asked for: who asks again after a crash reads the clock again."""
+    return entry if isinstance(entry, Unknown) else msgspec.structs.replace(entry, parent_id=None, timestamp="")
 
 
 __all__ = ["UNSET", "AlreadyDone", "Decision", "Go", "Log", "decide", "unfit"]

@@ -35,12 +35,12 @@ COMMANDS = {
     "compact": "instructions?",
     "navigate": "target summarize? instructions? replaceInstructions? label? answer?",
     "fork": "entryId wholeTree?",
-    "set_model": "model",
-    "set_thinking_level": "level",
+    "set_model": "entryId model",
+    "set_thinking_level": "entryId level",
     "set_tools": "names",
-    "edit": "target replacement",
-    "label": "target label",
-    "append_custom": "customType data?",
+    "edit": "entryId target replacement",
+    "label": "entryId target label",
+    "append_custom": "entryId customType data?",
 }
 OUTCOMES = {
     "delivered": "entryId answer? turns? aborted? error? errorType? unrecorded?",

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from typing import Final
 
 import attrs
 import pytest
 import trio
 import trio.testing
 
-from sapwood import Delivered, InputOutcome, SapwoodError
-from sapwood.actors.kernel import Receipt, Tap, Verdict
+from sapwood import Delivered, InputOutcome, SapwoodError, Session
+from sapwood.actors.kernel import Receipt, Ref, Tap, Verdict
 from sapwood.actors.kernel.tap import Phase
 from sapwood.actors.kernel.testing import CrashAt, DropAll, Recording, Seeded, Together
+from sapwood.events.commands import Abort
 from sapwood.events.content import text_of
 from sapwood.events.entries import MessageEntry
+from sapwood.events.ids import EntryId
 from sapwood.events.messages import AssistantMessage, UserMessage
 from sapwood.events.runtime import AgentEnd, AgentSettled, TurnEnd
 from sapwood.store.memory import MemoryStore
-from tests.build import HEADER
+from tests.build import HEADER, MODEL
 from tests.talking import talking
 
 TALK = ("How are you?", "And now?")
@@ -190,3 +194,66 @@ async def test_an_input_that_is_given_up_never_runs_behind_its_outcome(
         assert session.entries() == ()
 
         assert isinstance(await session.prompt("hello"), Delivered)
+
+
+SETTING: Final[Mapping[str, Callable[[Session, EntryId], Awaitable[object]]]] = {
+    "ModelChange": lambda session, _: session.set_model(MODEL),
+    "ThinkingLevelChange": lambda session, _: session.set_thinking_level("high"),
+    "ContextEdit": lambda session, said: session.edit(said, None),
+    "Label": lambda session, said: session.label(said, "start"),
+    "Custom": lambda session, _: session.append_custom("mine", {"n": 1}),
+}
+"""What a host may have put into the log, by the kind of its entry."""
+
+
+def set_in(session: Session) -> Counter[str]:
+    return Counter(kind for entry in session.entries() if (kind := type(entry).__name__) in SETTING)
+
+
+@attrs.define
+class CrashBehindTheAppend:
+    """Crashes the agent when what it has appended is in the log, and it has not heard so."""
+
+    agent: Ref | None = None
+    struck: trio.Event = attrs.field(factory=trio.Event)
+
+    async def receipt(self, receipt: Receipt) -> Verdict:
+        if receipt.actor == "agent" and isinstance(receipt.message, Abort) and not self.struck.is_set():
+            self.struck.set()
+            raise ValueError("crash")
+        return "handle"
+
+    async def operation(self, actor: str, operation: str, phase: Phase) -> None:
+        if self.agent is not None and actor == "agent" and phase == "end" and not self.struck.is_set():
+            self.agent.tell(Abort())
+            await self.struck.wait()
+
+
+@pytest.mark.parametrize("kind", SETTING)
+async def test_what_is_set_is_in_the_log_once_though_the_agent_crashes_behind_it(
+    kind: str, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Each try used to pick an id of its own, and there were two entries."""
+    tap = CrashBehindTheAppend()
+    async with talking("hi", tap=tap) as session:
+        said = (await session.prompt("hello")).entry_id
+        tap.agent = session._wiring.agent
+        reply = await SETTING[kind](session, said)
+
+        assert tap.struck.is_set()
+        assert set_in(session) == {kind: 1}
+        assert reply in {None, session.entries()[-1].id}
+
+
+@pytest.mark.parametrize("at", range(2, 7))
+@pytest.mark.parametrize("seed", range(6))
+async def test_a_crash_among_many_settings_doubles_and_loses_none(
+    at: int, seed: int, autojump_clock: trio.testing.MockClock
+) -> None:
+    async with talking("hi", tap=Together(Seeded(seed), CrashAt("agent", at))) as session:
+        said = (await session.prompt("hello")).entry_id
+        async with trio.open_nursery() as nursery:
+            for setting in SETTING.values():
+                nursery.start_soon(setting, session, said)
+
+        assert set_in(session) == dict.fromkeys(SETTING, 1)

@@ -91,6 +91,16 @@ def test_asking_again_is_already_done_whatever_came_since() -> None:
     )
 
 
+def test_asking_again_is_already_done_at_whatever_time() -> None:
+    """It used to be refused as somebody else's, where the first append was still on its way to the disk."""
+    later = msgspec.structs.replace(NEW, timestamp="2026-01-02T03:04:05.678Z")
+    view = log(U1)
+
+    waiting = Log(view.tree, view.entry, {NEW.id: NEW})
+
+    assert decide(waiting, (later,), UNSET) == AlreadyDone((NEW.id,))
+
+
 @pytest.mark.parametrize(
     "entries",
     [(message_entry("u1", user("other")),), (U1, NEW), (NEW, NEW), ()],
