@@ -13,13 +13,12 @@ import msgspec
 
 from sapwood.actors.extensions.merging import RULES, AnyAnswer, Came, NoAnswer
 from sapwood.events.codec import encode_entry
-from sapwood.events.content import mended
 from sapwood.events.entries import Custom
 from sapwood.events.errors import Unencodable
+from sapwood.events.fitting import fitting
 from sapwood.events.hooks import AnyQuestion, BeforeMessageAppend, ChangeMessage, ChangeMessages, ContextQuestion
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import SystemMessage
-from sapwood.events.odd_json import DEEPEST
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -48,20 +47,13 @@ def admitted(question: AnyQuestion, answer: object) -> Came:
 
 def _writable(answer: object, kind: type[AnyAnswer]) -> AnyAnswer:
     """A copy that the log could hold, each half of a character replaced. `ValueError` says why there is none."""
+    taken: AnyAnswer = fitting(answer, kind)
     try:
-        plain = msgspec.to_builtins(answer)
-        try:
-            msgspec.json.encode(plain)
-        except UnicodeEncodeError:
-            plain = mended(plain)
+        plain = msgspec.to_builtins(taken)
         encode_entry(Custom(id=EntryId(""), parent_id=None, timestamp="", custom_type="", data=plain))
-        return msgspec.convert(plain, kind)
-    except RecursionError as fault:
-        raise ValueError(f"it is nested deeper than {DEEPEST} levels") from fault
     except Unencodable as fault:
         raise ValueError(fault.why) from fault
-    except (TypeError, OverflowError) as fault:
-        raise ValueError(str(fault)) from fault
+    return taken
 
 
 def _misfit(question: AnyQuestion, answer: AnyAnswer) -> str | None:

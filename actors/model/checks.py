@@ -16,7 +16,7 @@ import msgspec
 from sapwood.actors.model.providers.base import Finish, Piece
 from sapwood.events.base import Number, is_array
 from sapwood.events.codec import encode_entry
-from sapwood.events.content import AssistantBlock, ToolCall, mended, without_surrogates
+from sapwood.events.content import AssistantBlock, ToolCall, without_surrogates
 from sapwood.events.deltas import (
     Delta,
     TextDelta,
@@ -31,6 +31,7 @@ from sapwood.events.deltas import (
 )
 from sapwood.events.entries import MessageEntry
 from sapwood.events.errors import ProviderError, Unencodable, shown
+from sapwood.events.fitting import fitting
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import (
     COUNTS,
@@ -42,7 +43,6 @@ from sapwood.events.messages import (
     Usage,
     is_amount,
 )
-from sapwood.events.odd_json import DEEPEST
 
 T = TypeVar("T")
 
@@ -123,7 +123,7 @@ def sound(finish: Finish, streamed: Mapping[int, AssistantBlock]) -> tuple[Finis
             return otherwise
 
     def plain(field: str, type_: Any) -> Any:
-        return good(field, lambda: _writable(field, _read(getattr(finish, field), type_)), None)
+        return good(field, lambda: _writable(field, fitting(getattr(finish, field), type_)), None)
 
     def block(at: int, given: object) -> AssistantBlock | None:
         return good(f"content[{at}]", lambda: _block(given, AssistantBlock), streamed.get(at))
@@ -138,7 +138,7 @@ def sound(finish: Finish, streamed: Mapping[int, AssistantBlock]) -> tuple[Finis
 
     content = good("content", blocks, None)
     reason: StopReason = good("stop_reason", lambda: _end(finish.stop_reason), "error")
-    usage = good("usage", lambda: _writable("usage", _whole(_counted(_read(finish.usage, Usage)))), NO_USAGE)
+    usage = good("usage", lambda: _writable("usage", _whole(_counted(fitting(finish.usage, Usage)))), NO_USAGE)
     error_message: str | None = plain("error_message", str | None)
     others = {
         "response_model": plain("response_model", str | None),
@@ -160,7 +160,7 @@ def _kind(piece: object) -> type | None:
 
 def _end(reason: object) -> StopReason:
     try:
-        read: StopReason = _read(reason, StopReason)
+        read: StopReason = fitting(reason, StopReason)
         if read in ENDS:
             return read
         fault = f"{read} is no end"
@@ -170,7 +170,7 @@ def _end(reason: object) -> StopReason:
 
 
 def _block(block: object, type_: Any) -> Any:
-    return _writable("content", (_read(block, type_),))[0]
+    return _writable("content", (fitting(block, type_),))[0]
 
 
 def _counted(usage: Usage) -> Usage:
@@ -188,21 +188,6 @@ def _whole(usage: Usage) -> Usage:
     if total is None:
         total = usage.input + usage.output + usage.cache_read + usage.cache_write
     return msgspec.structs.replace(usage, total_tokens=total, cost=usage.cost or UNKNOWN_COST)
-
-
-def _read(value: object, type_: Any) -> Any:
-    """A copy that is of the type. `ValueError` says why there is none."""
-    try:
-        plain = msgspec.to_builtins(value)
-        try:
-            msgspec.json.encode(plain)
-        except UnicodeEncodeError:
-            plain = mended(plain)
-        return msgspec.convert(plain, type_)
-    except RecursionError as fault:
-        raise ValueError(f"it is nested deeper than {DEEPEST} levels") from fault
-    except (TypeError, OverflowError) as fault:
-        raise ValueError(str(fault)) from fault
 
 
 _NOTHING: Final = AssistantMessage(

@@ -17,6 +17,7 @@ from sapwood.events.codec import encode_entry
 from sapwood.events.content import ImageContent, TextContent, ToolCall, UserBlock, mended, without_surrogates
 from sapwood.events.entries import MessageEntry
 from sapwood.events.errors import Unencodable
+from sapwood.events.fitting import fitting
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import ToolResultMessage, Usage
 
@@ -86,7 +87,7 @@ def of_returned(value: object) -> CallOutcome:
                 details=plain_json(value.details),
                 useless=bool(value.useless),
                 terminate=bool(value.terminate),
-                usage=value.usage,
+                usage=_usage(value.usage),
             )
         return CallOutcome(content=_blocks(value), is_error=False)
     except (TypeError, ValueError, RecursionError, OverflowError) as fault:
@@ -122,14 +123,20 @@ def _blocks(value: object) -> tuple[UserBlock, ...]:
             return ()
         case str():
             return (TextContent(text=without_surrogates(value)),)
-        case TextContent(text=text):
-            return (TextContent(text=without_surrogates(text)),)
-        case ImageContent():
-            return (value,)
+        case TextContent() | ImageContent():
+            return (fitting(value, UserBlock),)
         case list() | tuple() if all(isinstance(one, str | TextContent | ImageContent) for one in _items(value)):
             return tuple(block for one in _items(value) for block in _blocks(one))
         case _:
             return (TextContent(text=msgspec.json.encode(plain_json(value)).decode()),)
+
+
+def _usage(value: object) -> Usage | None:
+    try:
+        usage: Usage | None = fitting(value, Usage | None)
+    except ValueError as fault:
+        raise ValueError(f"its usage: {fault}") from fault
+    return usage
 
 
 def _items(value: object) -> Sequence[object]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
 import pytest
 
 from sapwood.actors.tools.results import CallOutcome, ToolResult, failed, message_of, of_returned, unknown_tool
@@ -66,6 +67,42 @@ def test_what_is_no_result_is_an_error_that_says_so(returned: object) -> None:
     [block] = outcome.content
     assert isinstance(block, TextContent)
     assert block.text.startswith("The tool ran, and what it returned is no result: ")
+
+
+def foreign(**said: Any) -> ToolResult:
+    """With values that are not what they are declared to be."""
+    return attrs.evolve(ToolResult(content="done"), **said)
+
+
+NO_IMAGE: Any = {"data": 5, "mime_type": "image/png"}
+NO_TEXT: Any = {"text": 5}
+
+
+@pytest.mark.parametrize(
+    ("returned", "why"),
+    [
+        (foreign(usage="lots"), "its usage: Expected `object | null`, got `str`"),
+        (foreign(usage={"input": 1}), "its usage: Object missing required field `output`"),
+        (foreign(content=ImageContent(**NO_IMAGE)), "Expected `str`, got `int` - at `$.data`"),
+        (foreign(content=["a", TextContent(**NO_TEXT)]), "Expected `str`, got `int` - at `$.text`"),
+        (ImageContent(**NO_IMAGE), "Expected `str`, got `int` - at `$.data`"),
+        (TextContent(**NO_TEXT), "Expected `str`, got `int` - at `$.text`"),
+    ],
+)
+def test_what_is_not_what_it_is_declared_to_be_never_reaches_the_log(returned: object, why: str) -> None:
+    """It used to be recorded, and broke whoever counted the totals; or the file had what nobody could read."""
+    outcome = of_returned(returned)
+
+    assert (outcome.is_error, outcome.usage) == (True, None)
+    [block] = outcome.content
+    assert isinstance(block, TextContent)
+    assert block.text.startswith(f"The tool ran, and what it returned is no result: {why}")
+
+
+def test_a_usage_is_a_copy_that_is_one() -> None:
+    said: Any = {"input": 1, "output": 2, "cacheRead": 0, "cacheWrite": 0}
+
+    assert of_returned(foreign(usage=said)).usage == USAGE
 
 
 def test_what_is_recorded_is_of_the_call() -> None:
