@@ -119,7 +119,12 @@ class Session(Reading):
         `WouldDeadlock` in code that the run itself waits for.
         """
         self._wiring.agent.guard()
-        await self._wiring.lease.idle()
+        while True:
+            for handle in self._wiring.shelf.under_way():  # a run that is asked for may not have the tree yet
+                await handle.done()
+            await self._wiring.lease.idle()
+            if self.state == "idle" and not self._wiring.shelf.under_way():
+                return
 
     async def set_model(self, model: Model) -> None:
         """Go on with another model, from the next request on. `Refused` for one whose provider was not given; `StoreError`."""

@@ -168,6 +168,24 @@ async def test_waiting_until_nothing_runs(autojump_clock: trio.testing.MockClock
         assert session.state == "idle"
 
 
+async def test_what_was_asked_for_just_now_is_waited_for(autojump_clock: trio.testing.MockClock) -> None:
+    """It used to return before the run had the tree."""
+    async with talking(slowly("one"), slowly("two")) as session:
+        first, second = session.submit("a"), session.submit("b")
+        await session.wait_idle()
+        assert session.state == "idle"
+        assert first.outcome_nowait is not None
+        assert second.outcome_nowait is not None, "it was refused"
+        assert trio.current_time() == 1
+
+
+async def test_what_waits_in_a_queue_is_not_waited_for(autojump_clock: trio.testing.MockClock) -> None:
+    async with talking() as session:
+        later = session.follow_up("b")
+        await session.wait_idle()
+        assert later.outcome_nowait is None
+
+
 async def test_who_reads_events_comes_to_their_end_when_the_session_closes() -> None:
     seen: list[object] = []
 
