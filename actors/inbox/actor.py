@@ -76,7 +76,7 @@ class Inbox(Actor[Accept | Resolve | Withdraw | Heard]):
         return None
 
     def _accept(self, taken: Input, queue: QueueName | None) -> Reply | Refuse:
-        if self._shelf.get(taken.entry_id) is None:
+        if self._shelf.get(taken.entry_id) is None:  # it has its outcome: it was taken back on its way here, or all was closed
             return Refuse(SessionClosed())
         self._shelf.accept(taken.entry_id)
         known = taken.entry_id in self._shelf.queues or taken.entry_id in self._view.tree  # asked again after a crash
@@ -87,10 +87,14 @@ class Inbox(Actor[Accept | Resolve | Withdraw | Heard]):
 
     def _withdraw(self, entry_id: EntryId) -> bool:
         handle = self._shelf.get(entry_id)
-        if handle is None or not self._shelf.queues.withdraw(entry_id):
+        if handle is None:
+            return False
+        waits = self._shelf.queues.withdraw(entry_id)
+        if not waits and not self._shelf.on_its_way(entry_id):
             return False
         self._shelf.resolve(entry_id, Withdrawn(text=handle.input.text, images=handle.input.images))
-        self._publish(self._shelf.news())
+        if waits:
+            self._publish(self._shelf.news())
         return True
 
     def _resolve_by_log(self, entry_id: EntryId) -> None:

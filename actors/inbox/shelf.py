@@ -67,7 +67,7 @@ class Handle:
         return self._outcome
 
     async def cancel(self) -> bool:
-        """Take it back, if it still waits in a queue: its outcome is `Withdrawn`. False: it is being said, or has an outcome."""
+        """Take it back, if it still waits in a queue or is on its way there: its outcome is `Withdrawn`. False: it is being said, or has an outcome."""
         return self._withdraw is not None and self._outcome is None and await self._withdraw(self.entry_id)
 
     def settle(self, outcome: InputOutcome, error: SapwoodError | None = None) -> bool:
@@ -133,8 +133,13 @@ class Shelf:
         return tuple(
             handle
             for entry_id, handle in self._handles.items()
-            if entry_id not in self._queues and (entry_id in self._accepted or not handle.queued)
+            if entry_id not in self._queues and not self.on_its_way(entry_id)
         )
+
+    def on_its_way(self, entry_id: EntryId) -> bool:
+        """Whether it is for a queue, and has not come there yet."""
+        handle = self._handles.get(entry_id)
+        return handle is not None and handle.queued and entry_id not in self._accepted
 
     def __contains__(self, entry_id: object) -> bool:
         return entry_id in self._handles

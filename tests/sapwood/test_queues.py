@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 import trio
 import trio.testing
 
-from sapwood import Delivered, ImageContent, ScriptedAnswer, Session, SessionClosed, Settings, Withdrawn
+from sapwood import (
+    Delivered,
+    ImageContent,
+    SapwoodError,
+    ScriptedAnswer,
+    Session,
+    SessionClosed,
+    Settings,
+    Withdrawn,
+)
+from sapwood.actors.kernel.testing import CrashAt, Seeded, Together
 from sapwood.events.commands import QueuedInputs, Returned
 from sapwood.events.messages import UserMessage
 from sapwood.events.runtime import QueueUpdate
@@ -166,6 +178,31 @@ async def test_waiting_until_nothing_runs(autojump_clock: trio.testing.MockClock
         await session.wait_idle()
         assert trio.current_time() == 1
         assert session.state == "idle"
+
+
+@pytest.mark.parametrize("at", [None, 1, 2, 3])
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("running", [False, True])
+async def test_what_is_taken_back_at_once_is_never_said(
+    running: bool, seed: int, at: int | None, autojump_clock: trio.testing.MockClock
+) -> None:
+    """It was on its way to its queue, and used to be said: there was nothing to take back yet."""
+    crash = [] if at is None else [CrashAt("agent", at)]
+    async with talking(slowly("one"), "two", "three", tap=Together(Seeded(seed), *crash)) as session:
+        if running:
+            session.submit("a")
+            await trio.sleep(0.5)
+        for say in (session.steer, session.follow_up):
+            handle = say("never", images=[IMAGE])
+            assert await handle.cancel()
+            assert not await handle.cancel()
+            assert await handle.outcome() == Withdrawn(text="never", images=(IMAGE,))
+        await session.wait_idle()
+        with suppress(SapwoodError):
+            await session.prompt("b")
+        await session.wait_idle()
+        assert session.queue() == QueuedInputs()
+        assert "never" not in texts(session)
 
 
 async def test_what_was_asked_for_just_now_is_waited_for(autojump_clock: trio.testing.MockClock) -> None:

@@ -7,7 +7,7 @@ from sapwood.actors.inbox.shelf import Handle, Shelf
 from sapwood.actors.kernel import Refuse, Reply
 from sapwood.actors.session_log.view import View
 from sapwood.events.codec import encode_entry
-from sapwood.events.commands import Delivered, Input, Returned
+from sapwood.events.commands import Delivered, Input, Returned, Withdraw, Withdrawn
 from sapwood.events.errors import SessionClosed
 from sapwood.events.ids import EntryId
 from sapwood.events.requests import Accept, Resolve
@@ -152,3 +152,22 @@ def test_what_was_delivered_is_not_queued_when_it_is_asked_for_again() -> None:
     assert desk.inbox.handle(Accept(input=INPUT, queue="steering")) == Reply()
 
     assert ID not in desk.shelf.queues
+
+
+def test_what_is_taken_back_on_its_way_never_comes_into_its_queue() -> None:
+    async def never(_: EntryId) -> bool:
+        raise AssertionError
+
+    desk = Desk()
+    taken = Input(entry_id=EntryId("u2"), text="later", timestamp=MS)
+    handle = desk.shelf.put(taken, withdraw=never)
+
+    assert desk.inbox.handle(Withdraw(entry_id=taken.entry_id)) == Reply(True)
+    refused = desk.inbox.handle(Accept(input=taken, queue="steering"))
+
+    assert handle.outcome_nowait == Withdrawn(text="later")
+    assert isinstance(refused, Refuse)
+    assert isinstance(refused.error, SessionClosed)
+    assert taken.entry_id not in desk.shelf.queues
+    assert desk.told == [], "it never waited, and nobody was told that it does"
+    assert desk.inbox.handle(Withdraw(entry_id=ID)) == Reply(False), "a prompt is being said"

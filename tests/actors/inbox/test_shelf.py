@@ -107,3 +107,18 @@ def test_what_waits_in_a_queue_or_is_on_its_way_there_is_not_under_way() -> None
     shelf.queues.add("steering", waiting)
 
     assert [handle.input for handle in shelf.under_way()] == [prompt, said]
+
+
+def test_what_is_for_a_queue_is_on_its_way_until_it_is_accepted() -> None:
+    async def never(_: EntryId) -> bool:
+        raise AssertionError
+
+    shelf = Shelf()
+    prompt = Input(entry_id=EntryId("u2"), text="go", timestamp=MS)
+    shelf.put(INPUT, withdraw=never)
+    shelf.put(prompt)
+    assert [shelf.on_its_way(one) for one in (ID, prompt.entry_id, EntryId("x"))] == [True, False, False]
+
+    shelf.accept(ID)
+
+    assert not shelf.on_its_way(ID)
