@@ -79,6 +79,7 @@ class ChangeResult(Wire, frozen=True, kw_only=True, tag_field="answer", tag="res
     details: Json = None
     is_error: bool | None = None
     usage: Usage | None = None
+    """What the change itself was billed: it is added to the tool's own."""
 
 
 class ChangeMessages(Wire, frozen=True, kw_only=True, tag_field="answer", tag="messages"):

@@ -76,7 +76,9 @@ class Inbox(Actor[Accept | Resolve | Withdraw | Heard]):
         return None
 
     def _accept(self, taken: Input, queue: QueueName | None) -> Reply | Refuse:
-        if self._shelf.get(taken.entry_id) is None:  # it has its outcome: it was taken back on its way here, or all was closed
+        if (
+            self._shelf.get(taken.entry_id) is None
+        ):  # it has its outcome: it was taken back on its way here, or all was closed
             return Refuse(SessionClosed())
         self._shelf.accept(taken.entry_id)
         known = taken.entry_id in self._shelf.queues or taken.entry_id in self._view.tree  # asked again after a crash

@@ -67,7 +67,10 @@ class Handle:
         return self._outcome
 
     async def cancel(self) -> bool:
-        """Take it back, if it still waits in a queue or is on its way there: its outcome is `Withdrawn`. False: it is being said, or has an outcome."""
+        """Take it back, while it waits in a queue or is on its way there: its outcome is `Withdrawn`.
+
+        False: it is being said, or has an outcome.
+        """
         return self._withdraw is not None and self._outcome is None and await self._withdraw(self.entry_id)
 
     def settle(self, outcome: InputOutcome, error: SapwoodError | None = None) -> bool:

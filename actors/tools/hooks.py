@@ -7,6 +7,7 @@ from typing import Final
 import attrs
 import msgspec
 
+from sapwood.actors.extensions.billing import added
 from sapwood.actors.extensions.extension import Registered
 from sapwood.actors.kernel import CRASHES, Ref
 from sapwood.actors.tools.results import CallOutcome, failed
@@ -67,5 +68,5 @@ class Hooks:
             content=outcome.content if answer.content is None else answer.content,
             details=outcome.details if answer.details is None else answer.details,
             is_error=outcome.is_error if answer.is_error is None else answer.is_error,
-            usage=outcome.usage if answer.usage is None else answer.usage,
+            usage=added(outcome.usage, answer.usage),  # both were paid for (T6)
         )

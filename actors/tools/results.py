@@ -2,6 +2,7 @@
 
 1. Every call gets exactly one result. One that did not run, or was stopped, says so in words that leave no doubt.
 2. Whatever a function returns is made fit to be kept: it is a result, or the reason why it is none.
+3. What a tool was billed is kept with either: it was paid for (T6).
 """
 
 from __future__ import annotations
@@ -79,19 +80,22 @@ def unknown_tool(name: str, known: Sequence[str]) -> CallOutcome:
 
 def of_returned(value: object) -> CallOutcome:
     """What a function returned, as a result."""
+    usage: Usage | None = None
     try:
         if isinstance(value, ToolResult):
+            usage = _usage(value.usage)
             return CallOutcome(
                 content=_blocks(value.content),
                 is_error=bool(value.is_error),
                 details=plain_json(value.details),
                 useless=bool(value.useless),
                 terminate=bool(value.terminate),
-                usage=_usage(value.usage),
+                usage=usage,
             )
         return CallOutcome(content=_blocks(value), is_error=False)
     except (TypeError, ValueError, RecursionError, OverflowError) as fault:
-        return failed(f"The tool ran, and what it returned is no result: {without_surrogates(str(fault))}")
+        why = failed(f"The tool ran, and what it returned is no result: {without_surrogates(str(fault))}")
+        return attrs.evolve(why, usage=usage)
 
 
 def message_of(
@@ -109,12 +113,20 @@ def message_of(
         timestamp=timestamp,
         duration_ms=duration_ms,
     )
+    why_not = _why_unkept(message)
+    if why_not is None:
+        return message
+    why = failed(f"The tool ran, and its result cannot be kept: {why_not}")
+    rest = msgspec.structs.replace(message, content=why.content, details=None, is_error=True)
+    return rest if _why_unkept(rest) is None else msgspec.structs.replace(rest, usage=None)
+
+
+def _why_unkept(message: ToolResultMessage) -> str | None:
     try:
         encode_entry(MessageEntry(id=EntryId(""), parent_id=None, timestamp="", message=message))
     except Unencodable as fault:
-        why = failed(f"The tool ran, and its result cannot be kept: {fault.why}")
-        return msgspec.structs.replace(message, content=why.content, details=None, usage=None, is_error=True)
-    return message
+        return fault.why
+    return None
 
 
 def _blocks(value: object) -> tuple[UserBlock, ...]:

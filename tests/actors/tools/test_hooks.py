@@ -5,14 +5,14 @@ from __future__ import annotations
 import trio
 import trio.testing
 
-from sapwood import Extension, ScriptedAnswer, Session
+from sapwood import Extension, ScriptedAnswer, Session, ToolResult
 from sapwood.actors.kernel.testing import CrashAt
 from sapwood.actors.tools.hooks import UNGUARDED
 from sapwood.actors.tools.results import UNSTARTED
 from sapwood.events.content import text_of
 from sapwood.events.entries import MessageEntry
 from sapwood.events.hooks import Block, ChangeArguments, ChangeResult, ToolCallQuestion, ToolResultQuestion
-from sapwood.events.messages import AssistantMessage, ToolResultMessage
+from sapwood.events.messages import AssistantMessage, Cost, ToolResultMessage, Usage
 from sapwood.events.runtime import ExtensionError, ToolExecutionEnd, ToolExecutionStart
 from tests.build import call, text
 from tests.talking import drain, talking
@@ -84,6 +84,31 @@ async def test_a_result_may_be_changed_before_it_is_recorded() -> None:
         await session.prompt("go")
         [result] = results(session)
     assert (text_of(result.content), result.details, result.is_error) == ("[2]", [1], True)
+
+
+async def test_what_a_tool_and_who_looked_at_its_result_were_billed_is_in_the_totals() -> None:
+    """The handler's usage used to take the place of the tool's."""
+    redactor = Extension("redactor")
+
+    @redactor.on(ToolResultQuestion)
+    async def billed(_: ToolResultQuestion, __: object) -> ChangeResult:
+        return ChangeResult(usage=Usage.of(input=100, output=20, cost=price(3)))
+
+    async def costly() -> ToolResult:
+        return ToolResult(content="hi", usage=Usage.of(input=1, output=2, cost=price(4)))
+
+    calling = ScriptedAnswer(calls=(call("c1", "costly"),))
+    async with talking(calling, "ok", tools=[costly], extensions=[redactor]) as session:
+        await session.prompt("go")
+        [result] = results(session)
+        spent = session.stats().by_purpose["tool"]
+    assert result.usage is not None
+    assert (result.usage.input, result.usage.output) == (101, 22)
+    assert (spent.input, spent.output, spent.cost) == (101, 22, 7)
+
+
+def price(total: int) -> Cost:
+    return Cost(input=total, output=0, cache_read=0, cache_write=0, total=total)
 
 
 async def test_a_guard_that_fails_has_allowed_nothing_and_is_named() -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
+import msgspec
 import pytest
 
 from sapwood.actors.tools.results import CallOutcome, ToolResult, failed, message_of, of_returned, unknown_tool
 from sapwood.events.content import ImageContent, TextContent
-from sapwood.events.messages import ToolResultMessage, Usage
+from sapwood.events.messages import Cost, ToolResultMessage, Usage
 from tests.build import MS, call, text
 
 IMAGE = ImageContent(data="aGk=", mime_type="image/png")
@@ -129,10 +130,23 @@ def test_what_cannot_be_written_is_an_error_that_says_so() -> None:
     kept = message_of(call("c1"), outcome, timestamp=MS, duration_ms=None)
 
     assert kept.is_error
-    assert (kept.details, kept.usage) == (None, None)
+    assert (kept.details, kept.usage) == (None, USAGE), "it was paid for"
     [block] = kept.content
     assert isinstance(block, TextContent)
     assert block.text.startswith("The tool ran, and its result cannot be kept: ")
+
+
+def test_a_bill_that_cannot_be_written_is_left_out() -> None:
+    endless = Cost(input=0, output=0, cache_read=0, cache_write=0, total=float("inf"))
+    outcome = CallOutcome(content=(text("hi"),), is_error=False, usage=msgspec.structs.replace(USAGE, cost=endless))
+
+    kept = message_of(call("c1"), outcome, timestamp=MS, duration_ms=None)
+
+    assert (kept.is_error, kept.usage) == (True, None)
+
+
+def test_what_is_no_result_was_paid_for_all_the_same() -> None:
+    assert of_returned(foreign(details=object(), usage=USAGE)).usage == USAGE
 
 
 def test_a_tool_that_there_is_not_is_told_with_those_that_there_are() -> None:
