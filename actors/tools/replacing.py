@@ -100,7 +100,8 @@ def _made_folders(folder: Path) -> list[Path]:
 def _put(real: Path, data: bytes, old: os.stat_result | None, unchanged: os.stat_result | None) -> None:
     beside = real.with_name(f".sapwood-{os.urandom(6).hex()}")
     try:
-        descriptor = os.open(beside, _FLAGS, 0o666)
+        # what is to be as it was is nobody's to read before it is: whoever may not read the old content may not read the new
+        descriptor = os.open(beside, _FLAGS, 0o666 if old is None else 0o600)
     except PermissionError:
         raise Unfit(
             f"{real} cannot be written: no file can be made in {real.parent} by the user that runs this (uid {os.geteuid()}), "

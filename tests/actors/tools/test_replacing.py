@@ -217,6 +217,28 @@ def test_it_keeps_the_mode_and_a_new_one_is_as_the_umask_says(tmp_path: Path) ->
     assert stat.S_IMODE((tmp_path / "made").stat().st_mode) == 0o750
 
 
+def test_nobody_else_reads_a_private_file_while_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What became a file of mode 0600 used to be readable by all until then."""
+    (tmp_path / "a").touch()
+    (tmp_path / "a").chmod(0o600)
+    modes: list[int] = []
+    really = os.write
+
+    def write(descriptor: int, data: bytes) -> int:
+        modes.append(stat.S_IMODE(os.fstat(descriptor).st_mode))
+        return really(descriptor, data)
+
+    monkeypatch.setattr(os, "write", write)
+    before = os.umask(0)
+    try:
+        replace_file(str(tmp_path / "a"), b"secret")
+        replace_file(str(tmp_path / "b"), b"for all")
+    finally:
+        os.umask(before)
+
+    assert modes == [0o600, 0o666]
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 def test_it_keeps_the_owner_and_where_it_cannot_no_right_of_the_owner_is_lent() -> None:
     with open_folder() as folder:
