@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import islice, takewhile
@@ -51,7 +52,9 @@ def diff(text: str, spans: Sequence[Span]) -> str:
 
 
 def _hunks(text: str, spans: Sequence[Span]) -> Iterator[str]:
-    starts = [place.start() for place in _LINE.finditer(text)]
+    starts = array(
+        "q", (place.start() for place in _LINE.finditer(text))
+    )  # 8 bytes a line, not 36: there may be millions
 
     def kept(first: int, end: int) -> Iterator[str]:
         begin, behind = (starts[one] if one < len(starts) else len(text) for one in (first, end))

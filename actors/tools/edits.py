@@ -1,7 +1,7 @@
 """Which parts of a text are to be replaced, and by what. No I/O.
 
 1. All edits are of the text as it was: none sees what another one made, and no two may touch the same part.
-2. What is to be replaced is there exactly once, unless all places are meant. How often it was found is told.
+2. What is to be replaced is there exactly once, unless all places are meant. How often it was found is told, as far as it was counted.
 3. The end of a line is the end of a line, with a return or without; what is put in gets the ends that were there.
 4. All or nothing.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Annotated, Final
 
 import attrs
@@ -21,6 +21,10 @@ from sapwood.actors.tools.files import Unfit
 _LINE_END: Final = r"(?:\r\n|(?<!\r)\n)"
 _NAMED: Final = 5
 """Lines that are named of those where a text was found: enough to see what it has in common."""
+MOST_COUNTED: Final = 1000
+"""Places that are looked for where one is wanted: whether there are more makes no difference to what is to be done about it."""
+MOST_REPLACED: Final = 100_000
+"""Places of one edit, each of which takes some 200 bytes while it is made: what is everywhere in a file is a command's work."""
 
 
 class Edit(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,7 +34,9 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True):
         str, msgspec.Meta(description="What stands there now, exactly, with so much around it that it is unique.")
     ]
     new_text: Annotated[str, msgspec.Meta(description="What is to stand there instead.")]
-    replace_all: Annotated[bool, msgspec.Meta(description="Replace it wherever it stands.")] = False
+    replace_all: Annotated[
+        bool, msgspec.Meta(description="Replace it wherever it stands, in up to 100,000 places.")
+    ] = False
 
 
 @attrs.frozen
@@ -84,14 +90,20 @@ def _spans(text: str, edit: Edit, number: int, of: int, usual: str) -> Iterator[
     if new == "\n".join(lines):
         raise Unfit(f"{which} and new_text are the same.")
     pattern = re.compile(_LINE_END.join(map(re.escape, lines)))
-    places = [*(_each(pattern, text) if not edit.replace_all else pattern.finditer(text))]
+    found = pattern.finditer(text) if edit.replace_all else _each(pattern, text)
+    places = [*islice(found, MOST_REPLACED + 1 if edit.replace_all else MOST_COUNTED)]
     if not places:
         raise Unfit(f"{which} was not found. {_like(text, edit.old_text)}")
+    if len(places) > MOST_REPLACED:
+        raise Unfit(
+            f"{which} was found more than {MOST_REPLACED:,} times, which is too often. Use a command, such as sed."
+        )
     if len(places) > 1 and not edit.replace_all:
         numbers = ", ".join(f"{line_of(text, place.start()):,}" for place in places[:_NAMED])
         more = ", ..." if len(places) > _NAMED else ""
+        times = f"at least {MOST_COUNTED:,}" if len(places) == MOST_COUNTED else f"{len(places):,}"
         raise Unfit(
-            f"{which} was found {len(places):,} times, in the lines {numbers}{more}. "
+            f"{which} was found {times} times, in the lines {numbers}{more}. "
             "Take more of what stands around it, or set replace_all."
         )
     for place in places:

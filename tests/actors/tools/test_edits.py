@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sapwood.actors.tools import edits
 from sapwood.actors.tools.edits import Edit, applied, line_of, planned
 from sapwood.actors.tools.files import Unfit
 
@@ -45,6 +48,36 @@ def test_what_is_there_more_than_once_is_refused_with_where() -> None:
         "Take more of what stands around it, or set replace_all."
     )
     assert "was found 2 times, in the lines 1, 3." in why_refused("a\n\na", edit("a", "d"))
+
+
+@pytest.mark.parametrize(
+    ("times", "told"), [(999, "999 times"), (1000, "at least 1,000 times"), (5000, "at least 1,000 times")]
+)
+def test_places_are_counted_up_to_a_thousand(times: int, told: str) -> None:
+    assert f"was found {told}, in the lines 1, 2, 3, 4, 5, ...." in why_refused("a\n" * times, edit("a", "d"))
+
+
+@pytest.mark.slow
+def test_counting_keeps_nothing_of_what_it_does_not_tell() -> None:
+    """Every place used to be kept to be counted: one letter in 16 MiB took 1.1 GB."""
+    text = "a" * (1 << 20)
+    tracemalloc.start()
+    try:
+        for everywhere, told in ((False, "at least 1,000 times"), (True, "more than 100,000 times")):
+            tracemalloc.reset_peak()
+            assert told in why_refused(text, edit("a", "d", everywhere=everywhere))
+            assert tracemalloc.get_traced_memory()[1] < (40e6 if everywhere else 1e6)
+    finally:
+        tracemalloc.stop()
+
+
+def test_all_places_are_replaced_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(edits, "MOST_REPLACED", 3)
+
+    assert edited("a\n" * 3, edit("a", "b", everywhere=True)) == "b\n" * 3
+    assert why_refused("a\n" * 4, edit("a", "b", everywhere=True)) == (
+        "Nothing was changed: old_text was found more than 3 times, which is too often. Use a command, such as sed."
+    )
 
 
 def test_places_that_overlap_are_two() -> None:
