@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, assert_never, cast
@@ -162,11 +162,11 @@ class _Player:
             case Prompt(prompt=text):
                 return await _say(session, text)
             case Submit(submit=text):
-                self._handles[len(self.steps)] = session.submit(text)
+                return self._begin(session.submit, text)
             case Steer(steer=text):
-                self._handles[len(self.steps)] = session.steer(text)
+                return self._begin(session.steer, text)
             case FollowUp(follow_up=text):
-                self._handles[len(self.steps)] = session.follow_up(text)
+                return self._begin(session.follow_up, text)
             case Abort():
                 await session.abort()
             case Settle():
@@ -180,6 +180,14 @@ class _Player:
                 await trio.sleep(seconds)
             case _:
                 assert_never(step)
+        return None, ""
+
+    def _begin(self, say: Callable[[str], Handle], text: str) -> tuple[OutcomeWord | None, str]:
+        """Say something without waiting; what is no input has its outcome at once."""
+        try:
+            self._handles[len(self.steps)] = say(text)
+        except Refused as refusal:
+            return "refused", str(refusal)
         return None, ""
 
     async def outcomes(self) -> tuple[PlayedStep, ...]:

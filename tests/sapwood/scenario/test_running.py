@@ -100,6 +100,16 @@ def test_a_prompt_that_is_refused_is_an_outcome(tmp_path: Path) -> None:
     assert [finding.what for finding in played.differences] == ["outcome of step 1"]
 
 
+@pytest.mark.parametrize("how", ["prompt", "submit", "steer", "follow_up"])
+def test_what_is_no_input_is_refused_however_it_is_said(how: str, tmp_path: Path) -> None:
+    """What is said without waiting for it used to break the playing."""
+    played = play(written(tmp_path, TALK + f"  - {{{how}: ' ', outcome: refused}}\n  - {{{how}: ' '}}\n"))
+
+    assert [step.outcome for step in played.steps] == ["delivered", "refused", "refused"]
+    assert "there is neither in this one" in played.steps[1].why
+    assert [finding.what for finding in played.differences] == ["outcome of step 3"]
+
+
 def test_events_are_fed_to_observers_with_no_model_at_all(tmp_path: Path) -> None:
     played = play(
         written(
