@@ -10,14 +10,14 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, Final, Literal, Protocol, get_type_hints, overload
+from typing import Any, Final, Literal, Protocol, get_args, get_type_hints, overload
 
 import attrs
 import msgspec
 
 from sapwood.events.base import Json
 from sapwood.events.content import ToolCall
-from sapwood.events.errors import Refused
+from sapwood.events.errors import Refused, shown
 from sapwood.events.ids import SessionId, ToolCallId
 from sapwood.events.messages import ToolDefinition
 
@@ -46,7 +46,7 @@ class ToolContext:
     progress: Callable[[Json], None]
     """Tell those who watch how far it is: any JSON. From a thread too. What is told after the call has ended is nobody's."""
     ask: AskPerson
-    """AskPerson the person. `Refused` where the host has no way to."""
+    """Asks the person. `Refused` where the host has no way to."""
 
 
 class BadArguments(Exception):
@@ -145,15 +145,17 @@ def tool(
     """
 
     def made(function: Callable[..., object]) -> Tool:
-        called = name if name is not None else getattr(function, "__name__", "")
-        if not NAME.fullmatch(called):
+        called: object = name if name is not None else getattr(function, "__name__", "")
+        if not isinstance(called, str) or not NAME.fullmatch(called):
             raise Refused("bad-input", f"a tool is named by letters, digits, _ and -, up to 64: not {called!r:.80}")
         fields, context = _fields(called, function)
         unknown = [one for one in (*reads, *writes) if one not in {field[0] for field in fields}]
         if unknown:
             raise Refused("bad-input", f"the tool {called!r} has no parameter {unknown[0]!r} that could be a path")
         arguments, parameters = _described(called, fields)
-        told = description if description is not None else inspect.getdoc(function)
+        told: object = description if description is not None else inspect.getdoc(function)
+        if not isinstance(told, str | None):
+            raise Refused("bad-input", f"the description of the tool {called!r} is text, not {shown(told)}")
         return Tool(
             name=called,
             description=(told or "").strip(),
@@ -167,6 +169,10 @@ def tool(
             writes=tuple(writes),
         )
 
+    if mode not in get_args(Mode):
+        raise Refused("bad-input", f"the mode of a tool is 'parallel' or 'sequential', not {shown(mode)}")
+    if kind is not None and kind not in get_args(Kind):
+        raise Refused("bad-input", f"the kind of a tool is 'ask' or None, not {shown(kind)}")
     reads, writes = tuple(reads), tuple(writes)
     return made if function is None else made(function)
 
@@ -190,6 +196,11 @@ def _fields(called: str, function: Callable[..., object]) -> tuple[list[Field], 
             raise Refused("bad-input", f"the parameter {parameter.name!r} of the tool {called!r} has no annotation")
         hint = hints[parameter.name]
         if hint is ToolContext:
+            if context is not None:
+                raise Refused(
+                    "bad-input",
+                    f"the tool {called!r} takes the context twice: as {context!r} and as {parameter.name!r}",
+                )
             context = parameter.name
         elif parameter.default is parameter.empty:
             fields.append((parameter.name, hint))

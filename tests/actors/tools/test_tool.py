@@ -129,6 +129,14 @@ def unheard(a: complex) -> None:
     pass
 
 
+def told_twice(one: ToolContext, other: ToolContext) -> None:
+    pass
+
+
+def declared(**how: Any) -> Tool:
+    return tool(**how)(change.function)
+
+
 def mutable(a: list[int] = [1]) -> None:  # noqa: B006
     pass
 
@@ -148,6 +156,12 @@ def mutable(a: list[int] = [1]) -> None:  # noqa: B006
         (lambda: tool(name="a b")(change.function), "a tool is named by letters"),
         (lambda: tool(name="x" * 65)(change.function), "up to 64"),
         (lambda: tool(reads=["nowhere"])(change.function), "has no parameter 'nowhere' that could be a path"),
+        (lambda: declared(name=5), "a tool is named by letters, digits, _ and -, up to 64: not 5"),
+        (lambda: declared(description=5), "the description of the tool 'change' is text, not 5"),
+        (lambda: declared(mode="sequental"), "the mode of a tool is 'parallel' or 'sequential', not 'sequental'"),
+        (lambda: declared(mode=None), "the mode of a tool is 'parallel' or 'sequential', not None"),
+        (lambda: declared(kind="aks"), "the kind of a tool is 'ask' or None, not 'aks'"),
+        (lambda: tool(told_twice), "the tool 'told_twice' takes the context twice: as 'one' and as 'other'"),
         (lambda: tool(name="x")(len), "cannot be given by name|has no annotation"),
     ],
 )
