@@ -4,7 +4,8 @@
 2. Pieces of answers are passed over, unless a pattern is about them.
 3. A message is expected to be sent, unless its pattern says `unsent`.
 4. A call that the script had no answer for is a difference, unless the story expects a failed answer (rule 4 of `language`).
-5. An answer that no call asked for is a note. Where a run broke nobody can tell which those are, and nothing is said.
+5. An `abort` and a `settle` that did not come to their end in a virtual day are differences.
+6. An answer that no call asked for is a note. Where a run broke nobody can tell which those are, and nothing is said.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from sapwood.events.context import ContextItem
 from sapwood.events.messages import AssistantMessage
 from sapwood.events.runtime import MessageEnd, MessageUpdate, Purpose
 from sapwood.scenario import scripting
-from sapwood.scenario.language import Expect, Feed, Pattern, Place, Prompt, Said, Scenario, Step
+from sapwood.scenario.language import Abort, Expect, Feed, Pattern, Place, Prompt, Said, Scenario, Settle, Step
 from sapwood.scenario.matching import MISSING, Difference, Mismatch, compare
 from sapwood.scenario.played import Finding, Moment, PlayedStep, Seen, Unused
 from sapwood.words.describing import text_of_message
@@ -44,6 +45,8 @@ def _findings(scenario: Scenario, steps: Sequence[PlayedStep], end: Moment, brok
         if isinstance(step, Prompt | Said) and step.outcome != played.outcome:
             seen = f"{played.outcome or 'none'}{f' ({played.why})' if played.why else ''}"
             yield found((*place, "outcome"), f"outcome of step {at + 1}", _unlike(step.outcome, seen))
+        if isinstance(step, Abort | Settle) and played.why:
+            yield found(place, f"step {at + 1}", _unlike("settled", played.why))
         if played.unanswered and not expects_failure(step, scenario.story.expect):
             yield found(place, f"script in step {at + 1}", _unlike("an answer for each call", _run_out(played)))
         for key, item, difference in _against(step.expect, played.events, played.after):
@@ -59,8 +62,8 @@ def _findings(scenario: Scenario, steps: Sequence[PlayedStep], end: Moment, brok
 
 def unused_answers(scenario: Scenario, steps: Sequence[PlayedStep]) -> tuple[Unused, ...]:
     """What is left of the script, queue by queue. This release makes calls for a `turn` alone, and each ends in an answer of its own."""
-    prompts = [played for played in steps if isinstance(played.step, Prompt)]
-    if len(steps) < len(scenario.story.steps) or any(played.outcome in {None, "failed"} for played in prompts):
+    said = [played for played in steps if isinstance(played.step, Prompt | Said)]
+    if len(steps) < len(scenario.story.steps) or any(played.outcome in {None, "failed"} for played in said):
         return ()
     ends = (seen.event for played in steps if not isinstance(played.step, Feed) for seen in played.events)
     calls = sum(isinstance(one, MessageEnd) and isinstance(one.message, AssistantMessage) for one in ends)

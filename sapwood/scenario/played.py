@@ -45,7 +45,7 @@ class PlayedStep:
     outcome: OutcomeWord | None
     """Of a prompt; None if it had none within `STEP_LIMIT`."""
     why: str
-    """The words of a failure or a refusal."""
+    """The words of a failure or a refusal, or of a step that did not come to its end."""
     after: Moment
     unanswered: tuple[Purpose, ...] = ()
     """What the calls were for that the script had no answer left for, each purpose once."""

@@ -50,6 +50,7 @@ from sapwood.scenario.played import Moment, Played, PlayedStep
 from sapwood.scenario.watching import Watcher
 from sapwood.session import Session
 
+UNSETTLED: Final = f"it did not settle in {STEP_LIMIT:,.0f} virtual seconds"
 _NOTHING_YET: Final = Moment(entries=(), projection=(), usage="", state="idle")
 
 
@@ -157,7 +158,7 @@ class _Player:
         )
 
     async def _do(self, session: Session, step: Step) -> tuple[OutcomeWord | None, str]:
-        """Do a step to its end; the outcome of an input that was waited for, and the words of what went wrong with it."""
+        """Do a step to its end; the outcome of an input that was waited for, and the words of what went wrong with the step."""
         match step:
             case Prompt(prompt=text):
                 return await _say(session, text)
@@ -167,11 +168,11 @@ class _Player:
                 return self._begin(session.steer, text)
             case FollowUp(follow_up=text):
                 return self._begin(session.follow_up, text)
-            case Abort():
-                await session.abort()
-            case Settle():
-                with trio.move_on_after(STEP_LIMIT):
-                    await session.wait_idle()
+            case Abort() | Settle():
+                with trio.move_on_after(STEP_LIMIT) as limit:
+                    await (session.abort() if isinstance(step, Abort) else session.wait_idle())
+                if limit.cancelled_caught:
+                    return None, UNSETTLED
             case Feed(events=events):
                 for event in events:
                     session.feed(event)
@@ -211,7 +212,7 @@ async def _say(session: Session, text: str) -> tuple[OutcomeWord | None, str]:
             return await _came(session.submit(text))
         except Refused as refusal:
             return "refused", str(refusal)
-    return None, f"it did not settle in {STEP_LIMIT:,.0f} virtual seconds"
+    return None, UNSETTLED
 
 
 async def _came(handle: Handle) -> tuple[OutcomeWord, str]:

@@ -168,9 +168,12 @@ def test_answers_that_no_call_asked_for_are_noted(
     assert [finding.what for finding in played.differences if "script" not in finding.what] == []
 
 
-def test_of_a_run_that_broke_nothing_is_said_of_its_answers(tmp_path: Path) -> None:
-    played = play(written(tmp_path, SCRIPT + "  - prompt: a\n"))
+@pytest.mark.parametrize("how", ["prompt", "submit"])
+def test_of_a_run_that_broke_nothing_is_said_of_its_answers(how: str, tmp_path: Path) -> None:
+    """Of what was said without waiting for it, it was."""
+    played = play(written(tmp_path, SCRIPT + f"  - {how}: a\n"))
     [step] = played.steps
+    assert unused_answers(played.scenario, [step]) != ()
 
     for outcome in ("failed", None):
         assert unused_answers(played.scenario, [attrs.evolve(step, outcome=outcome)]) == ()

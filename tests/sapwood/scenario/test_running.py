@@ -90,6 +90,17 @@ def test_a_step_that_never_ends_is_given_up_after_a_virtual_day(tmp_path: Path) 
     )
 
 
+def test_a_story_that_does_not_settle_in_a_virtual_day_is_a_difference(tmp_path: Path) -> None:
+    """It passed in silence."""
+    story = TALK.replace("text:", f"wait: {2 * STEP_LIMIT}, text:").replace("prompt:", "submit:")
+
+    played = play(written(tmp_path, story + "  - settle: true\n  - abort: true\n  - settle: true\n"))
+
+    (finding,) = played.differences
+    assert (finding.what, finding.line) == ("step 2", 6)
+    assert finding.difference.fields == (Mismatch((), "settled", "it did not settle in 86,400 virtual seconds"),)
+
+
 def test_a_prompt_that_is_refused_is_an_outcome(tmp_path: Path) -> None:
     waiting = TALK.replace("text:", f"wait: {2 * STEP_LIMIT}, text:") + "  - {prompt: again, outcome: refused}\n"
 
