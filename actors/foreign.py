@@ -1,7 +1,8 @@
-"""Foreign code, and what it raises: a provider, a section function. Whatever it is, it is an outcome, unless it ends more than that."""
+"""Foreign code, and what it raises: a provider, a section, a tool, a handler. It is an outcome, unless it ends more than that."""
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 import trio
@@ -13,14 +14,22 @@ LEAVE_AFTER: Final = 0.1
 """Seconds that foreign code has to end when it is stopped: half of what an abort may take until it has settled (R4)."""
 LONGEST_WORDS: Final = 10_000
 """Characters of what went wrong: it is in the log for good, and some libraries put whole pages into it."""
-_ENDS: Final = (trio.Cancelled, KeyboardInterrupt, SystemExit)
+_INTERRUPTS: Final = (KeyboardInterrupt, SystemExit)
 
 
 def end_in(fault: BaseException) -> BaseException | None:
-    """What of it is to end more than the call that raised it, if anything is. A `CancelledError` of another loop is not."""
+    """What of it is to end more than the call that raised it, if anything is. A `CancelledError` of another loop is not.
+
+    A `Cancelled` where nobody cancels is none: raised again by who kept it, it would cancel the whole system.
+    """
+    ends = (*_INTERRUPTS, trio.Cancelled) if _is_cancelled() else _INTERRUPTS
     if isinstance(fault, BaseExceptionGroup):
-        return fault.split(_ENDS)[0]
-    return fault if isinstance(fault, _ENDS) else None
+        return fault.split(ends)[0]
+    return fault if isinstance(fault, ends) else None
+
+
+def _is_cancelled() -> bool:
+    return trio.lowlevel.in_trio_task() and trio.current_effective_deadline() == -math.inf
 
 
 def is_an_end(fault: BaseException) -> bool:

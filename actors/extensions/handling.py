@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable
 
 import attrs
@@ -57,20 +56,8 @@ class Handlers(Actor[AskHandler]):
                 return NoAnswer(f"it held everything up for {held_up:.3g} s, and has {handler.limit:g} s")
             return admitted(question, answer)
         except BaseException as fault:  # noqa: BLE001 - foreign code, and its end may be a part of what it raised
-            ended = _end_in(fault)
+            ended = end_in(fault)
             if ended is not None:  # what else was raised on the way out is nobody's
                 raise ended from None
             self._report(handler.extension, fault)
             return NoAnswer(words_of(fault))
-
-
-def _end_in(fault: BaseException) -> BaseException | None:
-    """What of it is to end more than the handler. A `Cancelled` where nobody cancels is none: raised again by who kept it, it would
-    cancel the whole system.
-    """
-    ended = end_in(fault)
-    if trio.current_effective_deadline() == -math.inf:
-        return ended
-    if isinstance(ended, BaseExceptionGroup):
-        return ended.split(trio.Cancelled)[1]
-    return None if isinstance(ended, trio.Cancelled) else ended

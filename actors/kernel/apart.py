@@ -17,7 +17,7 @@ import trio
 
 from sapwood.actors.kernel.actor import Start
 from sapwood.actors.kernel.chain import innermost
-from sapwood.actors.kernel.errors import alone
+from sapwood.actors.kernel.errors import StrayCancelled, alone
 from sapwood.actors.kernel.mailbox import Call
 from sapwood.actors.kernel.operation import Operation, Parent
 
@@ -25,7 +25,10 @@ T = TypeVar("T")
 
 
 async def sealed(work: Callable[[], Awaitable[T]]) -> T:
-    """In a task below: trio breaks the task that ends with something open, and who waits for that sees it as an exception."""
+    """In a task below: trio breaks the task that ends with something open, and who waits for that sees it as an exception.
+
+    A `Cancelled` that it kept from elsewhere would end in nothing, neither a value nor an exception: it is a `StrayCancelled`.
+    """
     values: list[T] = []
 
     async def whole() -> None:
@@ -36,6 +39,8 @@ async def sealed(work: Callable[[], Awaitable[T]]) -> T:
             nursery.start_soon(whole)
     except BaseExceptionGroup as group:
         raise alone(group) from None
+    if not values:
+        raise StrayCancelled
     return values[0]
 
 

@@ -60,6 +60,13 @@ class OperationCancelled(SapwoodError):
         self.operation = operation
 
 
+class StrayCancelled(Exception):
+    """Foreign code raised a `Cancelled` that it had kept, where nobody cancels it. The fault of that code; no refusal, but a crash."""
+
+    def __init__(self) -> None:
+        super().__init__("it ended in a cancellation that was not its own")
+
+
 CRASHES: Final = (ActorCrashed, ActorFailed, OperationCrashed, OperationCancelled)
 """What comes of code that broke inside: nobody outside of the kernel's users knows of actors."""
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+import trio
 
 from sapwood.actors.foreign import end_in, is_an_end, words_of
 from sapwood.events.errors import ProviderError
+from tests.actors.keeping import cancelled_once
 
 
 @pytest.mark.parametrize(
@@ -33,6 +35,25 @@ def test_of_a_group_only_what_ends_more_goes_on() -> None:
     assert pytest.RaisesGroup(pytest.RaisesExc(KeyboardInterrupt, check=lambda one: one is interrupt)).matches(ended)
     assert end_in(interrupt) is interrupt
     assert end_in(ValueError()) is None
+
+
+async def test_a_cancelled_ends_more_only_where_somebody_cancels() -> None:
+    kept = await cancelled_once()
+    both = BaseExceptionGroup("g", [kept, ValueError()])
+
+    assert end_in(kept) is None
+    assert end_in(both) is None
+    with trio.CancelScope() as scope:  # noqa: ASYNC100 - it is looked at, not waited in
+        scope.cancel()
+        assert end_in(kept) is kept
+        assert pytest.RaisesGroup(trio.Cancelled).matches(end_in(both))
+    assert not is_an_end(kept)
+
+
+async def test_an_interrupt_ends_more_beside_a_cancelled_that_was_kept() -> None:
+    ended = end_in(BaseExceptionGroup("g", [await cancelled_once(), KeyboardInterrupt()]))
+
+    assert pytest.RaisesGroup(KeyboardInterrupt).matches(ended)
 
 
 def test_an_error_is_told_with_its_name_and_one_of_ours_by_its_own_words() -> None:

@@ -18,6 +18,7 @@ from sapwood.events.ids import SessionId
 from sapwood.events.messages import ToolDefinition
 from sapwood.events.runtime import Diagnostic, Event
 from tests.actors.inside import inside
+from tests.actors.keeping import cancelled_once
 from tests.build import MODEL
 
 
@@ -219,3 +220,26 @@ async def test_a_hosts_own_project_context_reads_no_files(tmp_path: Path) -> Non
 
     assert (await asking.ask())["project_context"] == "mine"
     assert asking.told == []
+
+
+async def test_a_cancelled_that_a_section_kept_is_its_own_fault() -> None:
+    """It used to be told as an IndexError of ours."""
+    kept = await cancelled_once()
+
+    def astray(_: SectionContext) -> str:
+        raise kept
+
+    asking = Asking(SystemPrompt(sections={"a": astray, "b": "B"}))
+    given = await asking.ask()
+
+    assert given["b"] == "B"
+    assert words(asking.told) == [
+        "section_failed: the system prompt section 'a' stays as it is: " + _words_of(given["a"])
+    ]
+    assert _words_of(given["a"]).startswith("Cancelled: ")
+    assert asking.reported == [("a", kept)]
+
+
+def _words_of(given: Given) -> str:
+    assert isinstance(given, Unanswered)
+    return given.why

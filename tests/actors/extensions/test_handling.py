@@ -19,6 +19,7 @@ from sapwood.actors.kernel.errors import alone
 from sapwood.events.hooks import Block, ChangeArguments, ToolCallQuestion
 from sapwood.events.ids import SessionId, ToolCallId
 from tests.actors.extensions.hostile import HOSTILE, TOO_LATE
+from tests.actors.keeping import cancelled_once
 
 Reports = list[tuple[str, BaseException]]
 CONTEXT = ExtensionContext(session_id=SessionId("s1"), cwd="/home/dev")
@@ -105,17 +106,6 @@ async def test_what_is_to_end_the_process_does(end: BaseException) -> None:
 
     assert type(alone(caught.value)) is (SystemExit if isinstance(end, BaseExceptionGroup) else type(end))
     assert reports == []
-
-
-async def cancelled_once() -> trio.Cancelled:
-    """A `Cancelled` that somebody kept."""
-    with trio.CancelScope() as scope:
-        scope.cancel()
-        try:
-            await trio.sleep_forever()
-        except trio.Cancelled as kept:
-            return kept
-    raise AssertionError("unreachable")
 
 
 async def test_a_cancelled_that_a_handler_kept_cancels_nobody() -> None:

@@ -7,7 +7,10 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from sapwood.actors.kernel import Apart, Closed, OperationCrashed, Ref, Ring, Start, System, WouldDeadlock, open_system
+from sapwood.actors.kernel.apart import sealed
+from sapwood.actors.kernel.errors import StrayCancelled
 from sapwood.actors.kernel.testing import Passed, Recording
+from tests.actors.keeping import cancelled_once
 from tests.actors.kernel.puppet import Do, Notes, Puppet
 
 GRACE = 0.1
@@ -143,3 +146,27 @@ async def test_outside_of_an_operation_there_is_nothing_to_be_a_part_of() -> Non
 
     with pytest.raises(RuntimeError, match="inside one"):
         await Apart(nothing, name="part", grace=GRACE).run()
+
+
+async def test_a_cancelled_that_it_kept_is_a_crash_with_a_name() -> None:
+    """It used to be an IndexError."""
+    kept = await cancelled_once()
+
+    async def astray() -> None:
+        raise kept
+
+    with pytest.raises(StrayCancelled, match="a cancellation that was not its own"):
+        await sealed(astray)
+    async with open_system("s", ring=Ring(9)) as system:
+        ref = puppet(system)
+        with pytest.raises(OperationCrashed) as caught:
+            await ref.ask(below(astray, []))
+        assert isinstance(caught.value.__cause__, StrayCancelled)
+        assert await ref.ask(Notes()) == [], "and cancels nobody"
+
+
+async def test_a_cancellation_of_its_own_goes_on() -> None:
+    with trio.CancelScope() as scope:
+        scope.cancel()
+        await sealed(trio.sleep_forever)
+    assert scope.cancelled_caught

@@ -25,6 +25,7 @@ from sapwood.events.messages import AssistantMessage, Message
 from sapwood.events.models import Limits, Model
 from sapwood.events.requests import Generate, StopCall
 from sapwood.events.runtime import Diagnostic, Event, MessageStart, MessageUpdate
+from tests.actors.keeping import cancelled_once
 from tests.build import MODEL, assistant, call, result, usage, user
 
 Told = list[Event]
@@ -134,6 +135,19 @@ async def test_what_is_to_end_the_process_does(end: BaseException) -> None:
             await model.ask(ask())
 
     assert type(alone(caught.value)) is type(alone(end))
+
+
+async def test_a_cancelled_that_a_provider_kept_is_its_own_fault() -> None:
+    """It used to be told as an IndexError of ours."""
+    kept = await cancelled_once()
+    reports: list[tuple[str, BaseException]] = []
+
+    async with model_actor(Strange(TextDelta(content_index=0, delta="part"), fault=kept), reports) as (model, _):
+        answer = await model.ask(ask())
+
+    assert (text_of(answer.content), answer.stop_reason) == ("part", "error")
+    assert (answer.error_message or "").startswith("Cancelled: ")
+    assert reports == [("scripted", kept)]
 
 
 class Speechless(Exception):

@@ -28,6 +28,7 @@ from sapwood.events.runtime import (
     ToolExecutionUpdate,
     TurnEnd,
 )
+from tests.actors.keeping import cancelled_once
 from tests.build import call
 from tests.store.faults import FaultyDisk
 from tests.talking import drain, names, talking
@@ -196,6 +197,25 @@ async def test_what_goes_wrong_is_the_result_of_that_call_alone_and_the_run_goes
         if isinstance(entry, MessageEntry) and isinstance(entry.message, ToolResultMessage)
     ]
     assert sorted(errors) == [False, True]
+
+
+async def test_a_cancelled_that_a_tool_kept_is_its_own_fault() -> None:
+    """What ran the call used to be told to have broken."""
+    kept = await cancelled_once()
+
+    async def astray() -> str:
+        raise kept
+
+    def in_a_thread() -> str:
+        raise kept
+
+    both = calling(call("c1", "astray"), call("c2", "in_a_thread"))
+    async with talking(both, "on", tools=[astray, in_a_thread]) as session:
+        await session.prompt("go")
+        told = dict(results(session))
+
+    assert {*told} == {"c1", "c2"}
+    assert all(one.startswith("The tool failed: Cancelled: ") for one in told.values())
 
 
 async def test_a_tool_that_was_not_given_is_none_even_if_the_branch_tells_of_it() -> None:
