@@ -3,18 +3,45 @@
 from __future__ import annotations
 
 import math
-from typing import Final
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
 
+import attrs
 import trio
 
 from sapwood.actors.kernel.errors import alone
 from sapwood.events.content import without_surrogates
+
+T = TypeVar("T")
 
 LEAVE_AFTER: Final = 0.1
 """Seconds that foreign code has to end when it is stopped: half of what an abort may take until it has settled (R4)."""
 LONGEST_WORDS: Final = 10_000
 """Characters of what went wrong: it is in the log for good, and some libraries put whole pages into it."""
 _INTERRUPTS: Final = (KeyboardInterrupt, SystemExit)
+
+
+@attrs.frozen(eq=False)
+class Fault:
+    """What foreign code raised, and what ends no more than the call of it."""
+
+    error: BaseException
+
+    def words(self, speaking: type[BaseException] | tuple[()] = ()) -> str:
+        """As `words_of`."""
+        return words_of(self.error, speaking)
+
+
+async def outcome_of(work: Callable[[], Awaitable[T]], report: Callable[[BaseException], None]) -> T | Fault:
+    """What foreign code comes to, or its fault, which is reported. Raises what is to end more than that."""
+    try:
+        return await work()
+    except BaseException as fault:  # noqa: BLE001 - foreign code, and its end may be a part of what it raised
+        ended = end_in(fault)
+        if ended is not None:  # what else was raised on the way out is nobody's
+            raise ended from None
+        report(fault)
+        return Fault(fault)
 
 
 def end_in(fault: BaseException) -> BaseException | None:

@@ -29,7 +29,7 @@ from sapwood.actors.agent.prepare import (
 )
 from sapwood.actors.agent.project_files import LeftOut, find_project_files
 from sapwood.actors.environment import Environment
-from sapwood.actors.foreign import LEAVE_AFTER, end_in, words_of
+from sapwood.actors.foreign import LEAVE_AFTER, Fault, outcome_of, words_of
 from sapwood.actors.kernel import Apart, OperationCrashed
 from sapwood.actors.projection.system_prompt import PREAMBLE
 from sapwood.events.messages import ToolDefinition
@@ -115,15 +115,13 @@ class Sections:
 
     async def _answer(self, name: str, section: Callable[[SectionContext], object], context: SectionContext) -> Given:
         """The foreign code, and whatever comes of it."""
-        try:
+
+        async def asked() -> Given:
             answer = section(context)
             return accepted(await answer if inspect.isawaitable(answer) else answer)
-        except BaseException as fault:  # noqa: BLE001 - foreign code, and its end may be a part of what it raised
-            ended = end_in(fault)
-            if ended is not None:  # what else was raised on the way out is nobody's
-                raise ended from None
-            self._report(name, fault)
-            return Unanswered(words_of(fault))
+
+        came = await outcome_of(asked, lambda fault: self._report(name, fault))
+        return Unanswered(came.words()) if isinstance(came, Fault) else came
 
     async def _project_context(self, context: SectionContext, named: str | os.PathLike[str] | None) -> str:
         folder = context.cwd if named is None else str(PurePath(context.cwd, named))

@@ -16,7 +16,7 @@ import trio
 from sapwood.actors.extensions.answers import admitted
 from sapwood.actors.extensions.extension import ExtensionContext, Handler
 from sapwood.actors.extensions.merging import Came, NoAnswer
-from sapwood.actors.foreign import LEAVE_AFTER, end_in, words_of
+from sapwood.actors.foreign import LEAVE_AFTER, Fault, outcome_of
 from sapwood.actors.kernel import Actor, Start, sealed
 from sapwood.events.asking import Ask
 from sapwood.events.hooks import AnyQuestion
@@ -46,18 +46,17 @@ class Handlers(Actor[AskHandler]):
         )
 
     async def _ask(self, handler: Handler, question: AnyQuestion) -> Came:
-        try:
-            began = trio.current_time()
-            answer = handler.function(question, attrs.evolve(self._context))
-            held_up = trio.current_time() - began
-            if inspect.isawaitable(answer):
-                answer = await answer
-            elif handler.limit is not None and held_up > handler.limit:
-                return NoAnswer(f"it held everything up for {held_up:.3g} s, and has {handler.limit:g} s")
-            return admitted(question, answer)
-        except BaseException as fault:  # noqa: BLE001 - foreign code, and its end may be a part of what it raised
-            ended = end_in(fault)
-            if ended is not None:  # what else was raised on the way out is nobody's
-                raise ended from None
-            self._report(handler.extension, fault)
-            return NoAnswer(words_of(fault))
+        came = await outcome_of(
+            lambda: self._answer(handler, question), lambda fault: self._report(handler.extension, fault)
+        )
+        return NoAnswer(came.words()) if isinstance(came, Fault) else came
+
+    async def _answer(self, handler: Handler, question: AnyQuestion) -> Came:
+        began = trio.current_time()
+        answer = handler.function(question, attrs.evolve(self._context))
+        held_up = trio.current_time() - began
+        if inspect.isawaitable(answer):
+            answer = await answer
+        elif handler.limit is not None and held_up > handler.limit:
+            return NoAnswer(f"it held everything up for {held_up:.3g} s, and has {handler.limit:g} s")
+        return admitted(question, answer)

@@ -17,7 +17,7 @@ import attrs
 import trio
 
 from sapwood.actors.environment import Environment
-from sapwood.actors.foreign import LEAVE_AFTER, end_in, words_of
+from sapwood.actors.foreign import LEAVE_AFTER, Fault, outcome_of
 from sapwood.actors.kernel import Apart, OperationCrashed
 from sapwood.actors.session_log.run_log import Pen, RunLog
 from sapwood.actors.tools.hooks import Hooks
@@ -197,22 +197,18 @@ class Batch:
                 progress=running.progress,
                 ask=self._bench.ask,
             )
-        try:
-            return of_returned(await self._value(tool.function, arguments))
-        except BaseException as fault:  # noqa: BLE001 - foreign code, and its end may be a part of what it raised
-            ended = end_in(fault)
-            if ended is not None:  # what else was raised on the way out is nobody's
-                raise ended from None
-            self._bench.report(tool.name, fault)
-            return failed(f"The tool failed: {words_of(fault)}")
+        came = await outcome_of(
+            lambda: self._outcome(tool.function, arguments), lambda fault: self._bench.report(tool.name, fault)
+        )
+        return failed(f"The tool failed: {came.words()}") if isinstance(came, Fault) else came
 
-    async def _value(self, function: Callable[..., object], arguments: dict[str, Any]) -> object:
+    async def _outcome(self, function: Callable[..., object], arguments: dict[str, Any]) -> CallOutcome:
         """A plain function is run where it may block; what it gives may still have to be waited for."""
         if inspect.iscoroutinefunction(function):
             given: object = function(**arguments)
         else:
             given = await self._in_thread(lambda: function(**arguments))
-        return await given if inspect.isawaitable(given) else given
+        return of_returned(await given if inspect.isawaitable(given) else given)
 
     async def _in_thread(self, function: Callable[[], object]) -> object:
         """A thread cannot be stopped: whoever is cancelled waits a while for it, longer than its caller does, and then leaves it."""

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 import trio
 
-from sapwood.actors.foreign import end_in, is_an_end, words_of
+from sapwood.actors.foreign import Fault, end_in, is_an_end, outcome_of, words_of
 from sapwood.events.errors import ProviderError
 from tests.actors.keeping import cancelled_once
 
@@ -54,6 +54,35 @@ async def test_an_interrupt_ends_more_beside_a_cancelled_that_was_kept() -> None
     ended = end_in(BaseExceptionGroup("g", [await cancelled_once(), KeyboardInterrupt()]))
 
     assert pytest.RaisesGroup(KeyboardInterrupt).matches(ended)
+
+
+async def test_what_foreign_code_comes_to_is_its_value_or_its_fault_which_is_reported() -> None:
+    reported: list[BaseException] = []
+    fault = asyncio.CancelledError("x")
+
+    async def good() -> int:
+        return 7
+
+    async def bad() -> int:
+        raise fault
+
+    assert await outcome_of(good, reported.append) == 7
+    assert reported == []
+    came = await outcome_of(bad, reported.append)
+    assert isinstance(came, Fault)
+    assert (came.error, came.words(), came.words(asyncio.CancelledError)) == (fault, "CancelledError: x", "x")
+    assert reported == [fault]
+
+
+async def test_what_is_to_end_more_is_raised_alone_and_not_reported() -> None:
+    reported: list[BaseException] = []
+
+    async def ending() -> None:
+        raise BaseExceptionGroup("g", [ValueError(), SystemExit(3)])
+
+    with pytest.RaisesGroup(SystemExit):
+        await outcome_of(ending, reported.append)
+    assert reported == []
 
 
 def test_an_error_is_told_with_its_name_and_one_of_ours_by_its_own_words() -> None:
