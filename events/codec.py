@@ -16,15 +16,16 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar, cast, get_args
 
 import msgspec
 
 from sapwood.events import lenient, odd_json
 from sapwood.events.base import Json, is_array, is_object
-from sapwood.events.entries import Entry, Header, KnownEntry, Line, Unknown
+from sapwood.events.entries import Custom, Entry, Header, KnownEntry, Line, MessageEntry, Unknown
 from sapwood.events.errors import NotAnEntry, SapwoodError, Unencodable
 from sapwood.events.ids import EntryId
+from sapwood.events.messages import StoredMessage
 from sapwood.events.runtime import Event
 from sapwood.events.unknown_fields import LINE, merge, patch, split
 
@@ -125,6 +126,18 @@ def _encode_plainly(entry: KnownEntry) -> bytes | None:
     except _UNWRITABLE:
         return None
     return None if _NULL.search(encoded) or odd_json.may_be_deep(encoded) else encoded
+
+
+def why_unwritable(said: StoredMessage | Json) -> str | None:
+    """What keeps a message, or the data of a custom entry, out of a line of the log; None if nothing does."""
+    try:
+        if isinstance(said, get_args(StoredMessage)):
+            encode_entry(MessageEntry(id=EntryId(""), parent_id=None, timestamp="", message=said))
+        else:
+            encode_entry(Custom(id=EntryId(""), parent_id=None, timestamp="", custom_type="", data=said))
+    except Unencodable as fault:
+        return fault.why
+    return None
 
 
 def decode_header(line: bytes) -> Header:

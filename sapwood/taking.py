@@ -19,6 +19,7 @@ from sapwood.actors.session_log.capping import MOST_BYTES, too_long
 from sapwood.actors.session_log.hygiene import uncontrolled
 from sapwood.actors.tools.tool import AskPerson, Tool, tool
 from sapwood.events.base import Json
+from sapwood.events.codec import why_unwritable
 from sapwood.events.commands import Input
 from sapwood.events.content import ImageContent
 from sapwood.events.context import CounterName
@@ -207,10 +208,13 @@ def take_replacement(replacement: object) -> Replacement | None:
 def take_json(value: object) -> Json:
     """A copy of what can be written as JSON: whoever gave it may change it later."""
     try:
-        copy: Json = msgspec.json.decode(msgspec.json.encode(value))
+        copy: Json = msgspec.to_builtins(value)
+        why_not = why_unwritable(copy)
+        if why_not is None:
+            return msgspec.json.decode(msgspec.json.encode(copy))
     except (TypeError, ValueError, RecursionError, OverflowError) as fault:
-        raise Refused("bad-input", f"what is kept in the log is JSON, and this is not: {fault}") from fault
-    return copy
+        why_not = str(fault)
+    raise Refused("bad-input", f"what is kept in the log is JSON, and this is not: {why_not}")
 
 
 def take_event(event: object) -> Event:

@@ -12,12 +12,9 @@ from typing import TypeVar
 import msgspec
 
 from sapwood.actors.extensions.merging import RULES, AnyAnswer, Came, NoAnswer
-from sapwood.events.codec import encode_entry
-from sapwood.events.entries import Custom
-from sapwood.events.errors import Unencodable
+from sapwood.events.codec import why_unwritable
 from sapwood.events.fitting import fitting
 from sapwood.events.hooks import AnyQuestion, BeforeMessageAppend, ChangeMessage, ChangeMessages, ContextQuestion
-from sapwood.events.ids import EntryId
 from sapwood.events.messages import SystemMessage
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -48,11 +45,9 @@ def admitted(question: AnyQuestion, answer: object) -> Came:
 def _writable(answer: object, kind: type[AnyAnswer]) -> AnyAnswer:
     """A copy that the log could hold, each half of a character replaced. `ValueError` says why there is none."""
     taken: AnyAnswer = fitting(answer, kind)
-    try:
-        plain = msgspec.to_builtins(taken)
-        encode_entry(Custom(id=EntryId(""), parent_id=None, timestamp="", custom_type="", data=plain))
-    except Unencodable as fault:
-        raise ValueError(fault.why) from fault
+    why_not = why_unwritable(msgspec.to_builtins(taken))
+    if why_not is not None:
+        raise ValueError(why_not)
     return taken
 
 

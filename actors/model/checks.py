@@ -2,7 +2,7 @@
 
 1. A piece is checked before anybody sees it, field by field; a good one costs a look at its types.
 2. What cannot be kept of an end is left out and what can is kept: the answer has failed, and says which fields (M2).
-3. Whether something can be kept is for `encode_entry` to say, which writes it.
+3. Whether something can be kept is for `why_unwritable` to say.
 4. Half a character is no fault: two halves that meet in the answer are one character, and one that is left is replaced (S12).
 """
 
@@ -15,7 +15,7 @@ import msgspec
 
 from sapwood.actors.model.providers.base import Finish, Piece
 from sapwood.events.base import Number, is_array
-from sapwood.events.codec import encode_entry
+from sapwood.events.codec import why_unwritable
 from sapwood.events.content import AssistantBlock, ToolCall, without_surrogates
 from sapwood.events.deltas import (
     Delta,
@@ -29,10 +29,8 @@ from sapwood.events.deltas import (
     ToolCallEnd,
     ToolCallStart,
 )
-from sapwood.events.entries import MessageEntry
-from sapwood.events.errors import ProviderError, Unencodable, shown
+from sapwood.events.errors import ProviderError, shown
 from sapwood.events.fitting import fitting
-from sapwood.events.ids import EntryId
 from sapwood.events.messages import (
     COUNTS,
     NO_USAGE,
@@ -197,11 +195,9 @@ _NOTHING: Final = AssistantMessage(
 
 def _writable(field: str, value: T) -> T:
     """The value, if an answer with it can be written. `ValueError` says why it cannot."""
-    answer = msgspec.structs.replace(_NOTHING, **{field: value})
-    try:
-        encode_entry(MessageEntry(id=EntryId(""), parent_id=None, timestamp="", message=answer))
-    except Unencodable as fault:
-        raise ValueError(fault.why) from fault
+    why_not = why_unwritable(msgspec.structs.replace(_NOTHING, **{field: value}))
+    if why_not is not None:
+        raise ValueError(why_not)
     return value
 
 

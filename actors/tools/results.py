@@ -14,12 +14,9 @@ import attrs
 import msgspec
 
 from sapwood.events.base import Json, Number
-from sapwood.events.codec import encode_entry
+from sapwood.events.codec import why_unwritable
 from sapwood.events.content import ImageContent, TextContent, ToolCall, UserBlock, mended, without_surrogates
-from sapwood.events.entries import MessageEntry
-from sapwood.events.errors import Unencodable
 from sapwood.events.fitting import fitting
-from sapwood.events.ids import EntryId
 from sapwood.events.messages import ToolResultMessage, Usage
 
 UNSTARTED: Final = "This call did not run: the run was stopped before it began. Nothing came of it."
@@ -113,20 +110,12 @@ def message_of(
         timestamp=timestamp,
         duration_ms=duration_ms,
     )
-    why_not = _why_unkept(message)
+    why_not = why_unwritable(message)
     if why_not is None:
         return message
     why = failed(f"The tool ran, and its result cannot be kept: {why_not}")
     rest = msgspec.structs.replace(message, content=why.content, details=None, is_error=True)
-    return rest if _why_unkept(rest) is None else msgspec.structs.replace(rest, usage=None)
-
-
-def _why_unkept(message: ToolResultMessage) -> str | None:
-    try:
-        encode_entry(MessageEntry(id=EntryId(""), parent_id=None, timestamp="", message=message))
-    except Unencodable as fault:
-        return fault.why
-    return None
+    return rest if why_unwritable(rest) is None else msgspec.structs.replace(rest, usage=None)
 
 
 def _blocks(value: object) -> tuple[UserBlock, ...]:

@@ -22,6 +22,7 @@ from sapwood.events.codec import (
     encode_entry,
     encode_event,
     encode_header,
+    why_unwritable,
 )
 from sapwood.events.entries import Custom, Entry, Header, KnownEntry, MessageEntry, Unknown, kind_of
 from sapwood.events.errors import NotAnEntry, Unencodable
@@ -727,6 +728,34 @@ def test_a_refusal_to_write_names_its_cause() -> None:
 
     assert caught.value.what == "message"
     assert isinstance(caught.value.__cause__, UnicodeEncodeError)
+
+
+def arrays(levels: int) -> Json:
+    value: Json = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        (user("hi"), None),
+        ({"a": [1]}, None),
+        (None, None),
+        (arrays(DEEPEST - 1), None),
+        (arrays(DEEPEST), "it is nested deeper than 500 levels"),
+        (user("\ud800"), "surrogates not allowed"),
+        ({"a": [float("inf")]}, "inf is no JSON number"),
+        (object(), "unsupported"),
+    ],
+    ids=["message", "object", "null", "deep", "deeper", "half", "endless", "no value"],
+)
+def test_whether_something_can_be_kept_is_told_by_why_it_cannot(said: Json, why: str | None) -> None:
+    told = why_unwritable(said)
+
+    assert (told is None) == (why is None)
+    assert why is None or why in (told or "")
 
 
 @pytest.mark.parametrize("data", [None, [None, {"a": None}], "null", {"null": 0.5}])

@@ -113,6 +113,13 @@ async def test_an_entry_is_hidden_or_shown_otherwise_and_marked() -> None:
             await session.label(asked, 3)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 
+def deep(levels: int) -> object:
+    value: object = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
 async def test_state_of_a_hosts_own_is_kept_and_the_model_does_not_see_it() -> None:
     async with talking() as session:
         entry_id = await session.append_custom("mine", {"a": [1]})
@@ -121,8 +128,10 @@ async def test_state_of_a_hosts_own_is_kept_and_the_model_does_not_see_it() -> N
         assert isinstance(entry, Custom)
         assert (entry.custom_type, entry.data) == ("mine", {"a": [1]})
         assert session.context().messages == ()
-        with pytest.raises(Refused):
-            await session.append_custom("mine", object())
+        for bad in (object(), {"a": float("nan")}, "\ud800", deep(600)):
+            with pytest.raises(Refused, match="what is kept in the log is JSON, and this is not: "):
+                await session.append_custom("mine", bad)
+        assert session.entries() == (entry,)
     with pytest.raises(SessionClosed):
         await session.append_custom("mine")
 
