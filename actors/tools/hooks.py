@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, assert_never
 
 import attrs
 import msgspec
@@ -12,7 +12,6 @@ from sapwood.actors.extensions.extension import Registered
 from sapwood.actors.kernel import CRASHES, Ref
 from sapwood.actors.tools.results import CallOutcome, failed
 from sapwood.events.content import ToolCall
-from sapwood.events.errors import SapwoodError
 from sapwood.events.hooks import Block, ChangeArguments, ToolCallQuestion, ToolResultQuestion
 
 UNGUARDED: Final = "This call did not run: what was to allow it broke. Nothing came of it."
@@ -32,9 +31,7 @@ class Hooks:
         asked = ToolCallQuestion(tool_name=call.name, tool_call_id=call.id, arguments=call.arguments)
         try:
             answer = await self.extensions.ask(asked)
-        except SapwoodError as error:
-            if not isinstance(error, CRASHES):
-                raise
+        except CRASHES:
             return failed(UNGUARDED)
         match answer:
             case Block(reason=reason, terminate=terminate):
@@ -43,6 +40,8 @@ class Hooks:
                 return msgspec.structs.replace(call, arguments=arguments)
             case None:
                 return call
+            case _:
+                assert_never(answer)
 
     async def changed(self, call: ToolCall, outcome: CallOutcome) -> CallOutcome:
         """The result as it is to be recorded."""
@@ -57,9 +56,7 @@ class Hooks:
         )
         try:
             answer = await self.extensions.ask(asked)
-        except SapwoodError as error:
-            if not isinstance(error, CRASHES):
-                raise
+        except CRASHES:
             return outcome
         if answer is None:
             return outcome
