@@ -6,8 +6,8 @@ turns into a field that is kept (S2).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, TypeGuard
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeGuard, cast
 
 import msgspec
 
@@ -38,3 +38,10 @@ def is_object(value: Json) -> TypeGuard[dict[str, Json]]:
 def is_array(value: Json) -> TypeGuard[Sequence[Json]]:
     """Whether a JSON value is an array; one of ours is a tuple."""
     return isinstance(value, list | tuple)
+
+
+def listed(value: object) -> tuple[object, ...] | None:
+    """What is in a list of things that somebody handed in, or None for what is no list: text and a mapping are none."""
+    if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping):
+        return None
+    return tuple(cast("Iterable[object]", value))

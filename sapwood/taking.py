@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final, cast, get_args
 
 import msgspec
@@ -18,7 +17,7 @@ from sapwood.actors.environment import Environment
 from sapwood.actors.session_log.capping import MOST_BYTES, too_long
 from sapwood.actors.session_log.hygiene import uncontrolled
 from sapwood.actors.tools.tool import AskPerson, Tool, tool
-from sapwood.events.base import Json
+from sapwood.events.base import Json, listed
 from sapwood.events.codec import why_unwritable
 from sapwood.events.commands import Input
 from sapwood.events.content import ImageContent
@@ -71,11 +70,11 @@ def take_model(model: object) -> Model:
 
 def take_providers(providers: object) -> dict[str, Provider]:
     """The providers by the names under which models speak of them."""
-    listed = _listed(providers)
-    if listed is None:
+    given = listed(providers)
+    if given is None:
         raise Refused("bad-input", f"providers is a list of providers, not {shown(providers)}")
     taken: dict[str, Provider] = {}
-    for one in listed:
+    for one in given:
         if not _has(one, "id", "stream"):
             raise Refused("bad-input", f"a provider is an object with an id and a stream(request), not {shown(one)}")
         provider = cast("Provider", one)
@@ -100,11 +99,11 @@ def take_tools(tools: object) -> dict[str, Tool] | None:
     """Tools by their names, as they are told; a plain function is made one. None: the host says nothing of tools."""
     if tools is None:
         return None
-    listed = _listed(tools)
-    if listed is None:
+    given = listed(tools)
+    if given is None:
         raise Refused("bad-input", f"tools is a list of functions and tools, not {shown(tools)}")
     taken: dict[str, Tool] = {}
-    for one in listed:
+    for one in given:
         if not isinstance(one, Tool) and not callable(one):
             raise Refused("bad-input", f"a tool is a function with typed arguments, not {shown(one)}")
         made = one if isinstance(one, Tool) else tool(one)
@@ -185,10 +184,10 @@ def take_read_only(read_only: object) -> bool:
 
 def take_names(names: object) -> tuple[str, ...]:
     """Names of tools."""
-    listed = _listed(names)
-    if listed is None or not all(isinstance(one, str) for one in listed):
+    given = listed(names)
+    if given is None or not all(isinstance(one, str) for one in given):
         raise Refused("bad-input", f"tools are set by a list of their names, not by {shown(names)}")
-    return cast("tuple[str, ...]", listed)
+    return cast("tuple[str, ...]", given)
 
 
 def take_text(text: object, what: str) -> str:
@@ -250,7 +249,7 @@ def take_input(text: object, images: object, *, entry_id: EntryId, now_ms: int) 
 
 def take_images(images: object) -> tuple[ImageContent, ...]:
     """Images that can be written and read back."""
-    taken = _listed(images)
+    taken = listed(images)
     if taken is None:
         raise Refused("bad-input", f"an input is a text and images, a list of ImageContent, not {shown(images)}")
     for one in taken:
@@ -264,13 +263,6 @@ def take_images(images: object) -> tuple[ImageContent, ...]:
                     "bad-input", f"an input is a text and images, and {field} of an image is text, not {shown(value)}"
                 )
     return cast("tuple[ImageContent, ...]", taken)
-
-
-def _listed(value: object) -> tuple[object, ...] | None:
-    """What is in a list of things, or None for what is no list."""
-    if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping):
-        return None
-    return tuple(cast("Iterable[object]", value))
 
 
 def _is_text(value: object) -> bool:

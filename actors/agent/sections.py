@@ -1,6 +1,6 @@
 """Asks the sections of a system prompt for their texts: foreign code, a host's files.
 
-1. All are asked at once, before the run's first word is recorded and never by the projection; each has `LIMIT` seconds.
+1. All are asked at once, before the run's first word is recorded and never by the projection; each has as long as a handler (H2).
 2. One that raises, gives what is no text or does not come is told, and harms no other one.
 3. They are asked inside the run: one that waits for a command of its own session gets `WouldDeadlock`.
 """
@@ -11,7 +11,6 @@ import inspect
 import os
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
-from typing import Final
 
 import trio
 
@@ -29,14 +28,12 @@ from sapwood.actors.agent.prepare import (
 )
 from sapwood.actors.agent.project_files import LeftOut, find_project_files
 from sapwood.actors.environment import Environment
+from sapwood.actors.extensions.extension import LIMIT
 from sapwood.actors.foreign import LEAVE_AFTER, Fault, outcome_of, words_of
 from sapwood.actors.kernel import Apart, OperationCrashed
 from sapwood.actors.projection.system_prompt import PREAMBLE
 from sapwood.events.messages import ToolDefinition
 from sapwood.events.runtime import Diagnostic, Event
-
-LIMIT: Final = 30.0
-"""Seconds: what a handler of a hook has (H2). Somebody waits for an answer."""
 
 
 class Sections:

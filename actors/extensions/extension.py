@@ -15,6 +15,7 @@ from typing import Any, Final, Generic, TypeVar, cast, get_args, overload
 import attrs
 from msgspec import UNSET, UnsetType
 
+from sapwood.events.base import listed
 from sapwood.events.errors import Refused
 from sapwood.events.hooks import AnyQuestion, Question, SessionShutdown
 from sapwood.events.ids import SessionId
@@ -164,11 +165,11 @@ def _taken_limit(limit: object) -> float | None:
     return float(limit)
 
 
-def _listed(extensions: object) -> list[Extension]:
-    if not isinstance(extensions, Iterable) or isinstance(extensions, str | bytes | Mapping):
+def _listed(extensions: object) -> tuple[Extension, ...]:
+    given = listed(extensions)
+    if given is None:
         raise Refused("bad-input", f"extensions is a list of extensions, not {extensions!r:.80}")
-    listed = [*cast("Iterable[object]", extensions)]
-    for one in listed:
+    for one in given:
         if not isinstance(one, Extension):
             raise Refused("bad-input", f"an extension is a sapwood.Extension(name), not {one!r:.80}")
-    return cast("list[Extension]", listed)
+    return cast("tuple[Extension, ...]", given)

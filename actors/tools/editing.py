@@ -14,7 +14,7 @@ import msgspec
 
 from sapwood.actors.tools.diffs import diff
 from sapwood.actors.tools.edits import Edit, applied, line_of, planned
-from sapwood.actors.tools.files import Unfit, place, refused, why_not
+from sapwood.actors.tools.files import Unfit, no_file, place, refused, why_not
 from sapwood.actors.tools.replacing import replace_file
 from sapwood.actors.tools.results import ToolResult
 from sapwood.actors.tools.tool import ToolContext, tool
@@ -65,7 +65,7 @@ def _read(path: str) -> tuple[bytes, os.stat_result]:
             data = file.read(MOST_BYTES + 1)
     except OSError as error:
         if error.errno == errno.EINVAL:
-            raise Unfit(f"{path} is no file: it is a pipe, a socket or a device.") from error
+            raise no_file(path) from error
         raise why_not(error, path, "read") from error
     if len(data) > MOST_BYTES:
         raise Unfit(

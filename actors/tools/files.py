@@ -45,6 +45,11 @@ def place(cwd: str, path: str) -> str:
     return str(Path(cwd, path))
 
 
+def no_file(path: str) -> Unfit:
+    """What stands there can be neither read nor replaced as a whole."""
+    return Unfit(f"{path} is no file: it is a pipe, a socket or a device.")
+
+
 def why_not(error: OSError, path: str, doing: str) -> Unfit:
     """What the system's refusal means. `doing`: what was tried, as in "cannot be read"."""
     match error.errno:

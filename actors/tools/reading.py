@@ -18,7 +18,7 @@ import attrs
 import msgspec
 
 from sapwood.actors.session_log.capping import cap
-from sapwood.actors.tools.files import Unfit, place, refused, why_not
+from sapwood.actors.tools.files import Unfit, no_file, place, refused, why_not
 from sapwood.actors.tools.results import ToolResult
 from sapwood.actors.tools.tool import ToolContext, tool
 from sapwood.events.content import ImageContent, TextContent
@@ -57,7 +57,7 @@ def read_file(
             return _read(file, where, offset, limit)
     except OSError as error:
         if error.errno == errno.EINVAL:
-            return refused(Unfit(f"{where} is no file: it is a pipe, a socket or a device."))
+            return refused(no_file(where))
         return refused(why_not(error, where, "read"))
     except Unfit as fault:
         return refused(fault)

@@ -19,7 +19,7 @@ from typing import Final
 
 import attrs
 
-from sapwood.actors.tools.files import Unfit, why_not
+from sapwood.actors.tools.files import Unfit, no_file, why_not
 
 _TELLING: Final = ("st_dev", "st_ino", "st_size", "st_mtime_ns")
 """What of a file is another when somebody has written to it, or put another in its place."""
@@ -74,7 +74,7 @@ def _existing(real: Path) -> os.stat_result | None:
     if stat.S_ISDIR(old.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     if not stat.S_ISREG(old.st_mode):
-        raise Unfit(f"{real} is no file: it is a pipe, a socket or a device.")
+        raise no_file(str(real))
     # its folder may let us put another in its place all the same
     if not os.access(real, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))

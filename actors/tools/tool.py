@@ -10,12 +10,12 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, Final, Literal, Protocol, get_args, get_type_hints, overload
+from typing import Any, Final, Literal, Protocol, cast, get_args, get_type_hints, overload
 
 import attrs
 import msgspec
 
-from sapwood.events.base import Json
+from sapwood.events.base import Json, listed
 from sapwood.events.content import ToolCall
 from sapwood.events.errors import Refused, shown
 from sapwood.events.ids import SessionId, ToolCallId
@@ -173,8 +173,15 @@ def tool(
         raise Refused("bad-input", f"the mode of a tool is 'parallel' or 'sequential', not {shown(mode)}")
     if kind is not None and kind not in get_args(Kind):
         raise Refused("bad-input", f"the kind of a tool is 'ask' or None, not {shown(kind)}")
-    reads, writes = tuple(reads), tuple(writes)
+    reads, writes = _names("reads", reads), _names("writes", writes)
     return made if function is None else made(function)
+
+
+def _names(what: str, value: object) -> tuple[str, ...]:
+    given = listed(value)
+    if given is None or not all(isinstance(one, str) for one in given):
+        raise Refused("bad-input", f"what a tool {what} is a list of names of parameters, not {shown(value)}")
+    return cast("tuple[str, ...]", given)
 
 
 Field = tuple[str, Any] | tuple[str, Any, Any]

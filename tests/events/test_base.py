@@ -7,7 +7,7 @@ import json
 import msgspec
 import pytest
 
-from sapwood.events.base import Json, Number, Wire, is_array, is_object
+from sapwood.events.base import Json, Number, Wire, is_array, is_object, listed
 
 
 class Nest(Wire, frozen=True, kw_only=True):
@@ -56,3 +56,10 @@ def test_a_value_cannot_be_changed_and_can_be_a_key() -> None:
 )
 def test_objects_and_arrays_are_told_from_the_rest(value: Json, answers: tuple[bool, bool]) -> None:
     assert (is_object(value), is_array(value)) == answers
+
+
+def test_a_list_of_things_is_anything_that_gives_them_but_text_and_a_mapping() -> None:
+    for given in ([1, 2], (1, 2), iter([1, 2]), {1: None, 2: None}.keys()):
+        assert listed(given) == (1, 2)
+    for no_list in ("ab", b"ab", {1: 2}, 5, None):
+        assert listed(no_list) is None

@@ -12,8 +12,9 @@ import trio
 import trio.testing
 
 from sapwood.actors.agent.prepare import PROJECT_INTRO, Given, SectionContext, SystemPrompt, Unanswered
-from sapwood.actors.agent.sections import LIMIT, Sections
+from sapwood.actors.agent.sections import Sections
 from sapwood.actors.environment import Environment
+from sapwood.actors.extensions.extension import LIMIT
 from sapwood.events.ids import SessionId
 from sapwood.events.messages import ToolDefinition
 from sapwood.events.runtime import Diagnostic, Event

@@ -161,6 +161,8 @@ def mutable(a: list[int] = [1]) -> None:  # noqa: B006
         (lambda: declared(mode="sequental"), "the mode of a tool is 'parallel' or 'sequential', not 'sequental'"),
         (lambda: declared(mode=None), "the mode of a tool is 'parallel' or 'sequential', not None"),
         (lambda: declared(kind="aks"), "the kind of a tool is 'ask' or None, not 'aks'"),
+        (lambda: declared(reads="path"), "what a tool reads is a list of names of parameters, not 'path'"),
+        (lambda: declared(writes=[5]), "what a tool writes is a list of names of parameters"),
         (lambda: tool(told_twice), "the tool 'told_twice' takes the context twice: as 'one' and as 'other'"),
         (lambda: tool(name="x")(len), "cannot be given by name|has no annotation"),
     ],
