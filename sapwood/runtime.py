@@ -119,7 +119,7 @@ class Runtime:
             tools: what the model may call: plain or async functions with typed arguments, or what `sapwood.tool` makes of one. None leaves
                 what the branch tells the model of tools as it is; a call is then answered with an error.
             ask: how a tool asks the person (`ToolContext.ask`).
-            extensions: whose handlers are asked, in this order: today about calls of tools and their results.
+            extensions: whose handlers are asked, in this order. One whose question this release does not ask is told by a `diagnostic`.
             settings: how the session behaves.
             tap: sees, orders and strikes what actors receive: for scenarios and tests.
 
@@ -160,6 +160,8 @@ class Runtime:
                     registered=registered,
                 )
                 session = Session(wire(system, ring, store, view, lease, host))
+                for unasked in registered.unasked():
+                    system.publish(unasked)
                 try:
                     yield session
                 finally:
@@ -186,7 +188,7 @@ def _check_trio() -> None:
 
 
 def _merge(first: object, second: object) -> object | None:
-    """Only `_wire` publishes into the ring, and it publishes events."""
+    """Whatever is published into the ring is an event."""
     return merged(cast("Event", first), cast("Event", second))
 
 

@@ -3,13 +3,13 @@
 1. Handlers are asked in the order in which they were registered, extension by extension in the host's order (H1).
 2. A handler that answers what its question does not admit is a type error for a checker; see `merging` for what it is at run time.
 3. What is wrong with a registration is `Refused("bad-input", …)` at once, and nothing was registered.
-4. A session has the handlers that were there when it was opened.
+4. A session has the handlers that were there when it was opened. Those of a question that nobody asks yet are told of then.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, Generic, TypeVar, cast, get_args, overload
 
 import attrs
@@ -17,8 +17,16 @@ from msgspec import UNSET, UnsetType
 
 from sapwood.events.base import listed
 from sapwood.events.errors import Refused
-from sapwood.events.hooks import AnyQuestion, Question, SessionShutdown
+from sapwood.events.hooks import (
+    AnyQuestion,
+    Question,
+    SessionBeforeCompact,
+    SessionShutdown,
+    ToolCallQuestion,
+    ToolResultQuestion,
+)
 from sapwood.events.ids import SessionId
+from sapwood.events.runtime import Diagnostic
 
 LIMIT: Final = 30.0
 """Seconds that a handler has, unless it says otherwise (H2). Somebody waits for an answer."""
@@ -26,6 +34,9 @@ LIMITS: Final[Mapping[type[Question[Any]], float]] = {
     SessionShutdown: 2.0,  # whoever closes a session does not wait for a half minute
 }
 """Questions whose handlers have another limit, unless they say otherwise."""
+
+ASKED: Final[frozenset[type[Question[Any]]]] = frozenset({SessionBeforeCompact, ToolCallQuestion, ToolResultQuestion})
+"""The questions that this release asks: handlers of the others wait for a later one, and their extension is told so."""
 
 A = TypeVar("A")
 Q = TypeVar("Q", bound=Question[Any])
@@ -142,6 +153,21 @@ class Registered:
     def of(self, question: type[Question[Any]]) -> tuple[Handler, ...]:
         """Who is asked, in order."""
         return self._handlers.get(question, ())
+
+    def unasked(self) -> Iterator[Diagnostic]:
+        """What is to be told when a session is opened: which handlers wait in vain, by extension and question."""
+        waiting = {
+            (one.extension, one.event): None
+            for asked in self._handlers.values()
+            for one in asked
+            if one.question not in ASKED
+        }
+        for extension, event in waiting:
+            yield Diagnostic(
+                code="question_not_asked",
+                message=f"extension {extension!r} has a handler of {event}, which this release does not ask",
+                facts={"extension": extension, "event": event},
+            )
 
 
 def event_of(question: type[Question[Any]]) -> str:

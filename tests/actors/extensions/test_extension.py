@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any, get_args
 
 import attrs
 import pytest
 
 from sapwood.actors.extensions.extension import (
+    ASKED,
     LIMIT,
     Extension,
     ExtensionContext,
@@ -180,3 +183,30 @@ def test_two_extensions_of_one_name_are_refused() -> None:
         Registered([Extension("guard"), Extension("other"), Extension("guard")])
 
     assert caught.value.reason == "bad-input"
+
+
+def test_handlers_of_what_nobody_asks_are_told_once_by_extension_and_question() -> None:
+    guard, other = Extension("guard"), Extension("other")
+    guard.on(ToolCallQuestion)(allow)
+    guard.on(SessionStart)(start)
+    guard.on(SessionStart)(start)
+    guard.on(SessionShutdown)(shut)
+    other.on(SessionStart)(start)
+
+    told = [*Registered([guard, other]).unasked()]
+
+    assert {one.code for one in told} == {"question_not_asked"}
+    assert [one.facts for one in told] == [
+        {"extension": "guard", "event": "session_start"},
+        {"extension": "other", "event": "session_start"},
+        {"extension": "guard", "event": "session_shutdown"},
+    ]
+    assert told[0].message == "extension 'guard' has a handler of session_start, which this release does not ask"
+
+
+def test_whatever_is_asked_is_known_to_be_asked() -> None:
+    """Whoever asks looks first whether anybody is to be asked."""
+    sources = [path.read_text(encoding="utf-8") for path in (Path(__file__).parents[3] / "actors").rglob("*.py")]
+    asked = {name for source in sources for name in re.findall(r"registered\.has\((\w+)\)", source)}
+
+    assert {"ToolCallQuestion", "ToolResultQuestion"} <= asked <= {one.__name__ for one in ASKED}
