@@ -1,8 +1,10 @@
 """The only way to the clock, to chance, to threads, to the disk and to the network.
 
 1. Nothing in the rooms reads the time, draws a number, enters a thread, opens a socket or touches a file but through this.
-   One thing does: `projection/encoding.py`, which loads an encoding from data of this package. One that does not come with it is looked for
-   in tiktoken's own cache, by the two environment variables that tiktoken has for that (E3).
+   Two things do. `projection/encoding.py` loads an encoding from data of this package; one that does not come with it is looked for in
+   tiktoken's own cache, by the two environment variables that tiktoken has for that (E3). And the built-in tools in `tools/` (`bash`,
+   `processes`, `spool`, `files`, `replacing`, `reading`, `editing`) start processes and touch files by themselves: what they are for is the
+   machine as it is, with its groups of processes, links, modes and owners, and a session without them is the same every time.
 2. So a scenario, a test and a replay see the same world every time: `Environment.scripted(seed)`.
 """
 

@@ -102,7 +102,8 @@ ArgumentWord = Literal["text", "number", "integer", "boolean"]
 class ScriptedTool:
     """A tool, and what comes of each call of it."""
 
-    result: str = ""
+    result: str | None = None
+    """What it gives; left out: its arguments."""
     takes: dict[str, ArgumentWord] = attrs.field(factory=dict[str, ArgumentWord])
     """Its arguments, all of which must be given."""
     wait: float = 0.0

@@ -85,7 +85,7 @@ def _tool(name: str, scripted: ScriptedTool, ticks: Mapping[ToolCallId, float]) 
         if scripted.error is not None:
             raise ToolFailed(scripted.error)
         said = " ".join(f"{key}={value}" for key, value in arguments.items())
-        return ToolResult(content=scripted.result or said, terminate=scripted.final)
+        return ToolResult(content=said if scripted.result is None else scripted.result, terminate=scripted.final)
 
     # a function's own annotations are what a tool is made from: these are the story's
     run.__annotations__ = {"context_": ToolContext} | {key: TYPES[word] for key, word in scripted.takes.items()}
