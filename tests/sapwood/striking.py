@@ -1,10 +1,12 @@
-"""Taps that strike operations, and actors for good; and what strikes they find in a story."""
+"""Taps that strike operations, and actors for good, and whole sessions; and what strikes they find in a story."""
 
 from __future__ import annotations
 
 from collections import Counter
 
 import attrs
+import trio
+import trio.testing
 
 from sapwood.actors.kernel import Receipt, Verdict
 from sapwood.actors.kernel.tap import Phase
@@ -59,3 +61,30 @@ class Counting:
 
     async def operation(self, actor: str, operation: str, phase: Phase) -> None:
         self.operations[actor, phase] += 1
+
+    @property
+    def moments(self) -> int:
+        """All of them."""
+        return self.receipts.total() + self.operations.total()
+
+
+@attrs.define
+class HoldAt:
+    """Says when the nth message is received, or operation begins or ends, and holds it until who waited for that has done what they can."""
+
+    n: int
+    reached: trio.Event = attrs.field(factory=trio.Event)
+    _passed: int = 0
+
+    async def receipt(self, receipt: Receipt) -> Verdict:
+        await self._pass()
+        return "handle"
+
+    async def operation(self, actor: str, operation: str, phase: Phase) -> None:
+        await self._pass()
+
+    async def _pass(self) -> None:
+        self._passed += 1
+        if self._passed == self.n:
+            self.reached.set()
+            await trio.testing.wait_all_tasks_blocked()

@@ -7,10 +7,11 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import psutil
 import pytest
@@ -18,23 +19,30 @@ import trio
 import trio.testing
 
 from sapwood import Delivered, Environment, Runtime, ScriptedAnswer, Session
+from sapwood.actors.kernel import Tap
 from sapwood.actors.tools.results import INTERRUPTED, LEFT_BEHIND
-from sapwood.events.content import text_of
+from sapwood.events.content import ToolCall, text_of
 from sapwood.events.entries import MessageEntry
-from sapwood.events.messages import ToolResultMessage
+from sapwood.events.messages import AssistantMessage, ToolResultMessage
 from sapwood.events.runtime import AgentSettled
 from sapwood.store.port import Durability
 from tests.build import MODEL, call
 from tests.sapwood.hindering import STUBBORN, UNDER_WAY, Hindered
+from tests.sapwood.striking import Counting, HoldAt
 from tests.talking import drain, talking
 
 SETTLES_IN: Final = 0.2
 WHEN: Final = 3.0
 """Seconds after which it is stopped: each of them is at it by then."""
+ONE_IN: Final = 9
+"""Of the moments at which it may be stopped, the ordinary run tries one in so many; the others are tried in the full one."""
+T = TypeVar("T")
 
 
 @asynccontextmanager
-async def opened(hindered: Hindered, path: Path, durability: Durability) -> AsyncGenerator[Session, None]:
+async def opened(
+    hindered: Hindered, path: Path, durability: Durability, tap: Tap | None = None
+) -> AsyncGenerator[Session, None]:
     """The session of it."""
     environment = Environment.scripted(disk=hindered.disk)
     runtime = Runtime(providers=[hindered.provider], environment=environment, counter="heuristic")
@@ -47,6 +55,7 @@ async def opened(hindered: Hindered, path: Path, durability: Durability) -> Asyn
         extensions=hindered.extensions,
         system_prompt=hindered.system_prompt,
         settings=hindered.settings,
+        tap=tap,
     ) as session:
         if hindered.full_from is not None:
             full_from = trio.current_time() + hindered.full_from
@@ -102,6 +111,83 @@ async def test_an_abort_settles_whatever_is_under_way(
         await abort_it(UNDER_WAY[what](), tmp_path / "s.jsonl", durability)
 
 
+async def moments(hindered: Hindered, path: Path) -> int:
+    """How many messages are received, and operations begin and end, until it is at it."""
+    counting = Counting()
+    async with opened(hindered, path, "os", counting) as session:
+        session.submit("go")
+        await trio.sleep(WHEN)
+        return counting.moments
+
+
+async def abort_at(n: int, hindered: Hindered, path: Path) -> None:
+    tasks = trio.lowlevel.current_statistics().tasks_living
+    tap = HoldAt(n)
+    async with opened(hindered, path, "os", tap) as session:
+        reader = session.events()
+        handle = session.submit("go")
+        with trio.move_on_after(WHEN):  # in another order there may be a moment less
+            await tap.reached.wait()
+        began = trio.current_time()
+        await session.abort()
+
+        assert trio.current_time() - began <= SETTLES_IN
+        assert state_of(session) == "idle"
+        assert handle.outcome_nowait is not None
+        assert [type(event) for event in drain(reader)].count(AgentSettled) == 1
+        await trio.testing.wait_all_tasks_blocked()
+        assert hindered.outlives or not session._wiring.system._commons.running
+        if hindered.full_from is None:
+            assert sorted(results(session)) == sorted(calls_in(session)), "each call is told what came of it"
+
+        hindered.disk.plan = lambda _number, _name: None
+        entries = session.entries()
+        await trio.sleep(2 * STUBBORN)
+        assert session.entries() == entries, "what was left behind is nobody's"
+        assert (await session.prompt("and now?")).answer is not None
+    assert session._wiring.system.stragglers == ()
+    assert trio.lowlevel.current_statistics().tasks_living == tasks, "no task is left"
+
+
+def check_aborts(what: str, folder: Path, *, part: int) -> None:
+    def run(work: Callable[[], Awaitable[T]]) -> T:
+        async def bounded() -> T:
+            with trio.fail_after(1000):
+                return await work()
+
+        return trio.run(bounded, clock=trio.testing.MockClock(autojump_threshold=0))
+
+    count = run(lambda: moments(UNDER_WAY[what](), folder / "s.jsonl"))
+    assert count > 5
+    for n in range(1 + part, count + 1, ONE_IN):
+        try:
+            run(partial(abort_at, n, UNDER_WAY[what](), folder / f"{n}.jsonl"))
+        except BaseException as fault:
+            fault.add_note(f"it was {what!r}, aborted at moment {n} of {count}")
+            raise
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", UNDER_WAY)
+def test_an_abort_settles_at_any_moment(what: str, tmp_path: Path) -> None:
+    check_aborts(what, tmp_path, part=len(what) % ONE_IN)
+
+
+_UNHEARD: Final = pytest.mark.xfail(
+    strict=False,
+    reason="a stop that comes while the log is asked, before the sections are, does not end the asking of them",
+)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("part", range(ONE_IN))
+@pytest.mark.parametrize(
+    "what", [pytest.param(what, marks=_UNHEARD if "section" in what else ()) for what in UNDER_WAY]
+)
+def test_an_abort_settles_at_every_moment(what: str, part: int, tmp_path: Path) -> None:
+    check_aborts(what, tmp_path, part=part)
+
+
 @pytest.mark.parametrize("what", UNDER_WAY)
 async def test_closing_settles_whatever_is_under_way(
     what: str, tmp_path: Path, autojump_clock: trio.testing.MockClock
@@ -119,6 +205,19 @@ async def test_closing_settles_whatever_is_under_way(
             assert handle.outcome_nowait is not None
             assert later.outcome_nowait is not None
     assert (trio.current_time() > began + 1) == hindered.outlives, "leaving waits for what cannot be stopped"
+
+
+def calls_in(session: Session) -> list[str]:
+    """The calls of all answers that are whole."""
+    return [
+        block.id
+        for entry in session.entries()
+        if isinstance(entry, MessageEntry)
+        and isinstance(entry.message, AssistantMessage)
+        and entry.message.stop_reason == "toolUse"
+        for block in entry.message.content
+        if isinstance(block, ToolCall)
+    ]
 
 
 def results(session: Session) -> dict[str, str]:
