@@ -18,7 +18,6 @@ from sapwood.events.commands import (
     Delivered,
     Edit,
     FollowUp,
-    Input,
     Prompt,
     QueuedInputs,
     Returned,
@@ -86,10 +85,7 @@ class Session(Reading):
 
         `Refused` at once for what is no text or no image, and for an input with neither.
         """
-        taken = self._taken(text, images)
-        handle = self._wiring.shelf.put(taken, self._wiring.agent.guard)
-        self._deliver(Prompt(input=taken))
-        return handle
+        return self._say(Prompt, text, images)
 
     def steer(self, text: str, *, images: Sequence[ImageContent] = ()) -> Handle:
         """Say something to a run that is on: it enters before the next request, behind the tools of the present turn (R3).
@@ -97,17 +93,11 @@ class Session(Reading):
         Where no run is on it waits for the next one, and enters behind what that begins with. The handle has exactly one outcome, when the
         run that took it up has settled; until it enters it can be taken back: `Handle.cancel`. `Refused` as for `submit`.
         """
-        taken = self._taken(text, images)
-        handle = self._wiring.shelf.put(taken, self._wiring.agent.guard, self._withdraw)
-        self._deliver(Steer(input=taken))
-        return handle
+        return self._say(Steer, text, images)
 
     def follow_up(self, text: str, *, images: Sequence[ImageContent] = ()) -> Handle:
         """Say something when the run would end: it gets a turn of its own then (R3). As `steer` otherwise."""
-        taken = self._taken(text, images)
-        handle = self._wiring.shelf.put(taken, self._wiring.agent.guard, self._withdraw)
-        self._deliver(FollowUp(input=taken))
-        return handle
+        return self._say(FollowUp, text, images)
 
     def queue(self) -> QueuedInputs:
         """What waits to be said, oldest first."""
@@ -238,10 +228,14 @@ class Session(Reading):
         except SapwoodError as error:
             raise self._told(error) from error
 
-    def _taken(self, text: str, images: Sequence[ImageContent]) -> Input:
+    def _say(self, kind: type[Prompt | Steer | FollowUp], text: str, images: Sequence[ImageContent]) -> Handle:
         if self._closed:
             raise SessionClosed
-        return take_input(text, images, entry_id=self._new_id(), now_ms=self._wiring.pen.environment.now_ms())
+        taken = take_input(text, images, entry_id=self._new_id(), now_ms=self._wiring.pen.environment.now_ms())
+        withdraw = None if kind is Prompt else self._withdraw
+        handle = self._wiring.shelf.put(taken, self._wiring.agent.guard, withdraw)
+        self._deliver(kind(input=taken))
+        return handle
 
     async def close(self) -> None:
         """Stop what runs, record it as stopped, let go of the file, and refuse what comes after.
