@@ -59,18 +59,13 @@ def _is_cancelled() -> bool:
     return trio.lowlevel.in_trio_task() and trio.current_effective_deadline() == -math.inf
 
 
-def is_an_end(fault: BaseException) -> bool:
-    """Whether something of it is to end more than the call that raised it."""
-    return end_in(fault) is not None
-
-
 def words_of(fault: BaseException, speaking: type[BaseException] | tuple[()] = ()) -> str:
     """What went wrong, in a line: with the name of the error's class, unless it is one that is `speaking` for itself."""
     fault = alone(fault)
     try:
         said = str(fault)
     except BaseException as worse:  # foreign code, down to its words
-        if is_an_end(worse):
+        if end_in(worse) is not None:
             raise
         said = "(it has no words)"
     said = without_surrogates(said if isinstance(fault, speaking) else f"{type(fault).__name__}: {said}")

@@ -10,7 +10,7 @@ import attrs
 import trio
 
 from sapwood.actors.environment import Environment
-from sapwood.actors.foreign import LEAVE_AFTER, is_an_end, words_of
+from sapwood.actors.foreign import LEAVE_AFTER, Fault, outcome_of, words_of
 from sapwood.actors.kernel import Actor, Apart, OperationCrashed, Reply, Start
 from sapwood.actors.kernel.errors import alone
 from sapwood.actors.model.assembly import STOPPED, Draft, answer_of, unfinished
@@ -94,16 +94,13 @@ class ModelActor(Actor[Generate | StopCall]):
 
     async def _streamed(self, asked: Generate, call: _Call) -> str | None:
         """The foreign code; what went wrong with it, in words. Its fault fails the answer, a `CancelledError` of another loop too."""
-        try:
-            await self._stream(asked, call)
-        except BaseException as fault:
-            if is_an_end(fault):
-                raise
-            cause = alone(fault)
-            if not isinstance(cause, ProviderError) and not call.over:
+
+        def report(fault: BaseException) -> None:
+            if not isinstance(alone(fault), ProviderError) and not call.over:
                 self._report(asked.model.provider, fault)
-            return words_of(cause, ProviderError)
-        return None
+
+        came = await outcome_of(lambda: self._stream(asked, call), report)
+        return came.words(ProviderError) if isinstance(came, Fault) else None
 
     async def _stream(self, asked: Generate, call: _Call) -> None:
         provider = self._providers.get(asked.model.provider)

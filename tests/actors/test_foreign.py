@@ -7,7 +7,7 @@ import asyncio
 import pytest
 import trio
 
-from sapwood.actors.foreign import Fault, end_in, is_an_end, outcome_of, words_of
+from sapwood.actors.foreign import Fault, end_in, outcome_of, words_of
 from sapwood.events.errors import ProviderError
 from tests.actors.keeping import cancelled_once
 
@@ -24,7 +24,7 @@ from tests.actors.keeping import cancelled_once
     ],
 )
 def test_an_interrupt_ends_more_than_a_call(fault: BaseException, *, end: bool) -> None:
-    assert is_an_end(fault) is end
+    assert (end_in(fault) is not None) is end
 
 
 def test_of_a_group_only_what_ends_more_goes_on() -> None:
@@ -47,7 +47,7 @@ async def test_a_cancelled_ends_more_only_where_somebody_cancels() -> None:
         scope.cancel()
         assert end_in(kept) is kept
         assert pytest.RaisesGroup(trio.Cancelled).matches(end_in(both))
-    assert not is_an_end(kept)
+    assert end_in(kept) is None
 
 
 async def test_an_interrupt_ends_more_beside_a_cancelled_that_was_kept() -> None:
