@@ -171,3 +171,18 @@ def test_what_is_taken_back_on_its_way_never_comes_into_its_queue() -> None:
     assert taken.entry_id not in desk.shelf.queues
     assert desk.told == [], "it never waited, and nobody was told that it does"
     assert desk.inbox.handle(Withdraw(entry_id=ID)) == Reply(False), "a prompt is being said"
+
+
+def test_what_is_accepted_for_a_queue_waits_there_and_that_is_told() -> None:
+    async def withdrawn(_: EntryId) -> bool:
+        return True
+
+    desk = Desk()
+    taken = Input(entry_id=EntryId("u2"), text="later", timestamp=MS)
+    desk.shelf.put(taken, withdraw=withdrawn)
+
+    for _ in range(2):  # asked again after a crash
+        assert desk.inbox.handle(Accept(input=taken, queue="follow_up")) == Reply()
+
+    assert desk.shelf.queues.present().follow_up == (taken,)
+    assert desk.told == [QueueUpdate(steering=(), follow_up=("later",))]
