@@ -1,0 +1,1 @@
+"""Owns one compaction at a time (C)."""
