@@ -13,8 +13,9 @@ from msgspec import inspect
 
 from sapwood.events.base import Json, is_object
 from sapwood.events.entries import EXTRA
-from sapwood.scenario.errors import Misfit, unknown
+from sapwood.scenario.errors import Misfit
 from sapwood.scenario.language import Place
+from sapwood.words.hints import unknown
 from sapwood.words.wording import quoted
 
 _KINDS: Final = (

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
 from itertools import islice
 from typing import Final
 
 from sapwood.events.errors import SapwoodError
 from sapwood.scenario.language import Place
-from sapwood.words.wording import LONGEST_VALUE, named, quoted
+from sapwood.words.wording import named
 
 
 class ScenarioError(SapwoodError):
@@ -54,21 +53,3 @@ def together(misfits: Iterable[Misfit]) -> Misfit:
             "there is more that does not fit, from here on: it is told when the above is mended", others[-1].place
         )
     return Misfit(first.message, first.place, others=tuple(others))
-
-
-LISTED = 12
-"""Right names that a message can show at once and still be read."""
-
-
-def hint(word: str, known: Iterable[str]) -> str:
-    """`: did you mean 'prompt'?` for a word near a known one; else the known ones, if they are few."""
-    known = sorted(known)
-    near = get_close_matches(word[:LONGEST_VALUE], known, n=1)
-    if near:
-        return f": did you mean {near[0]!r}?"
-    return f" (there are: {', '.join(known)})" if len(known) <= LISTED else ""
-
-
-def unknown(what: str, word: str, known: Iterable[str]) -> str:
-    """`unknown key 'promt': did you mean 'prompt'?`"""
-    return f"unknown {what} {quoted(word)}{hint(word, known)}"

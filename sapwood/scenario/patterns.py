@@ -16,8 +16,9 @@ from sapwood.events.base import Json, is_array, is_object
 from sapwood.events.context import Unsent
 from sapwood.events.messages import Message
 from sapwood.events.unknown_fields import fields_of
-from sapwood.scenario.errors import Misfit, unknown
+from sapwood.scenario.errors import Misfit
 from sapwood.scenario.language import Place
+from sapwood.words.hints import unknown
 
 
 class Item(msgspec.Struct, rename="camel"):

@@ -27,7 +27,7 @@ from sapwood.events.messages import Message, Usage
 from sapwood.events.models import Model
 from sapwood.events.runtime import Event
 from sapwood.scenario.declared import misfits
-from sapwood.scenario.errors import ENOUGH, Misfit, hint, together, unknown
+from sapwood.scenario.errors import ENOUGH, Misfit, together
 from sapwood.scenario.language import (
     DEFAULT_MODEL,
     LONGEST_WAIT,
@@ -55,6 +55,7 @@ from sapwood.scenario.matching import GAP
 from sapwood.scenario.patterns import Item, strange_keys
 from sapwood.scenario.wire import ENTRY_KINDS, EVENT_NAMES, tags, to_entries, to_event, to_model, to_usage
 from sapwood.settings import Settings
+from sapwood.words.hints import hint, unknown
 from sapwood.words.wording import one_line, quoted
 
 STEPS: Final[Mapping[str, type]] = {

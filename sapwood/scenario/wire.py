@@ -21,8 +21,9 @@ from sapwood.events.messages import Usage
 from sapwood.events.models import Model
 from sapwood.events.runtime import Event
 from sapwood.events.times import iso
-from sapwood.scenario.errors import ENOUGH, Misfit, hint, together, unknown
+from sapwood.scenario.errors import ENOUGH, Misfit, together
 from sapwood.scenario.language import DEFAULT_MODEL, Place
+from sapwood.words.hints import hint, unknown
 from sapwood.words.wording import one_line, quoted
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sapwood import SapwoodError
-from sapwood.scenario.errors import LISTED, MOST_TOLD, Misfit, ScenarioError, hint, together, unknown
+from sapwood.scenario.errors import MOST_TOLD, Misfit, ScenarioError, together
 
 
 @pytest.mark.parametrize(
@@ -19,20 +19,11 @@ def test_a_scenario_error_says_where_and_what(line: int | None, text: str) -> No
     assert isinstance(error, SapwoodError)
 
 
-def test_a_path_and_a_word_are_shown_in_one_short_line() -> None:
+def test_a_path_is_shown_in_one_line() -> None:
     error = ScenarioError("a\n\x1b.yaml", 3, "bad")
 
     assert str(error) == "a��.yaml:3: bad"
     assert error.path == "a\n\x1b.yaml"
-    assert unknown("key", "promt", ["prompt"]) == "unknown key 'promt': did you mean 'prompt'?"
-    assert len(unknown("key", "x" * 10**6, ["prompt"])) < 200
-
-
-def test_a_hint_names_the_nearest_word_or_the_few_there_are() -> None:
-    assert hint("promt", ["pass", "prompt"]) == ": did you mean 'prompt'?"
-    assert hint("xyz", ["prompt", "pass"]) == " (there are: pass, prompt)"
-    assert hint("xyz", [str(n) for n in range(LISTED)]).startswith(" (there are: 0, 1, 10")
-    assert hint("xyz", [str(n) for n in range(LISTED + 1)]) == ""
 
 
 def test_misfits_are_told_together_and_placed_in_what_is_around_them() -> None:

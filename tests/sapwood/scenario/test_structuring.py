@@ -248,7 +248,7 @@ def test_of_very_many_faults_no_more_are_looked_for_than_are_told(
         looked.append(word)
         return []
 
-    monkeypatch.setattr("sapwood.scenario.errors.get_close_matches", near)
+    monkeypatch.setattr("sapwood.words.hints.get_close_matches", near)
     with pytest.raises(Misfit) as caught:
         fitted(**keys)
 
