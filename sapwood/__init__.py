@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sapwood.actors.agent.prepare import SectionContext, SystemPrompt
+    from sapwood.actors.compaction.threshold import CompactionSettings, TokenOverride
     from sapwood.actors.environment import Environment
     from sapwood.actors.extensions.extension import Extension, ExtensionContext
     from sapwood.actors.inbox import Handle
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from sapwood.actors.model.providers.base import Finish, Provider, Request
     from sapwood.actors.model.providers.scripted import Scripted, ScriptedAnswer
     from sapwood.actors.model.retry import RetryPolicy
+    from sapwood.actors.navigation.settings import BranchSummarySettings
     from sapwood.actors.tools import Tool, ToolContext, ToolResult, tool
     from sapwood.actors.tools.builtin import builtin_tools
     from sapwood.events.commands import Delivered, Failed, InputOutcome, QueuedInputs, Returned, Snapshot, Withdrawn
@@ -60,8 +62,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AssistantMessage",
+    "BranchSummarySettings",
     "CannotOpen",
     "CannotWrite",
+    "CompactionSettings",
     "Context",
     "ContextItem",
     "ContextUsage",
@@ -119,6 +123,7 @@ __all__ = [
     "TextContent",
     "TextDelta",
     "ThinkingContent",
+    "TokenOverride",
     "Tool",
     "ToolCall",
     "ToolCallId",
@@ -147,6 +152,9 @@ _HOMES = {
     "Replacement": "sapwood.events.entries",
     "RetryPolicy": "sapwood.actors.model.retry",
     "Settings": "sapwood.settings",
+    "BranchSummarySettings": "sapwood.actors.navigation.settings",
+    "CompactionSettings": "sapwood.actors.compaction.threshold",
+    "TokenOverride": "sapwood.actors.compaction.threshold",
     "Tool": "sapwood.actors.tools",
     "ToolContext": "sapwood.actors.tools",
     "ToolResult": "sapwood.actors.tools",

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, TypeGuard, cast
 
 import attrs
 
@@ -22,9 +22,14 @@ MOST_SAFE: Final = 2**53 - 1
 """The largest whole number that JavaScript holds: Pi's settings files take no larger one."""
 
 
+def is_amount(value: object) -> TypeGuard[int]:
+    """Whether it is a whole number that a setting can have. A float is none, 1000.0 neither: the next one would be 1000.5."""
+    return type(value) is int and 0 <= value <= MOST_SAFE
+
+
 def amount_or_refuse(value: object, name: str) -> int:
     """The value, if it is an amount of tokens; else `Refused`, in Pi's words: `name` is its way in the settings."""
-    if type(value) is int and 0 <= value <= MOST_SAFE:
+    if is_amount(value):
         return value
     raise Refused("bad-input", f"Invalid {name} setting: {shown(value)}. Expected a non-negative safe integer.")
 
@@ -47,8 +52,8 @@ class CompactionSettings:
     """Tokens of the window that are to stay free: beyond that a compaction is due."""
     keep_recent_tokens: int = KEEP_RECENT_TOKENS
     """Tokens of the latest messages that stay as they are."""
-    model_overrides: Mapping[str, TokenOverride] = attrs.field(factory=dict[str, TokenOverride])
-    """By `provider/id`, exactly, with whatever slashes the id has itself."""
+    model_overrides: Mapping[str, TokenOverride] = attrs.field(factory=dict[str, TokenOverride], hash=False)
+    """By `provider/id`, exactly, with whatever slashes the id has itself. Copied: a change of what was given changes nothing."""
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.enabled, bool):
@@ -57,6 +62,12 @@ class CompactionSettings:
             )
         amount_or_refuse(self.reserve_tokens, "compaction.reserveTokens")
         amount_or_refuse(self.keep_recent_tokens, "compaction.keepRecentTokens")
+        overrides = cast("object", self.model_overrides)
+        if not isinstance(overrides, Mapping):
+            raise Refused(
+                "bad-input", f"Invalid compaction.modelOverrides setting: {shown(overrides)}. Expected an object."
+            )
+        object.__setattr__(self, "model_overrides", dict(self.model_overrides))
         for key, override in self.model_overrides.items():
             at = f'compaction.modelOverrides["{key}"]'
             if not isinstance(override, TokenOverride):
