@@ -210,3 +210,21 @@ class InvalidSessionId(Refused):
             "and start and end with an alphanumeric character",
         )
         self.session_id = session_id
+
+
+class BadSettings(Refused):
+    """A settings file that cannot be read, or what it says is no setting (C2). Nothing of it is in effect, nor of the others beside it."""
+
+    def __init__(
+        self, path: str, message: str, *, key: str | None = None, line: int | None = None, column: int | None = None
+    ) -> None:
+        where = ":".join(str(part) for part in (path, line, column) if part is not None)
+        super().__init__("bad-input", f"{where}: {message}")
+        self.path = path
+        self.message = message
+        """The sentence behind the place; Pi's own, where Pi has one."""
+        self.key = key
+        """As `compaction.reserveTokens`; None where it is the file that is wrong."""
+        self.line = line
+        """From 1, where the text is wrong and not a value; `column` too, in characters."""
+        self.column = column

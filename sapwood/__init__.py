@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from sapwood.events.deltas import TextDelta
     from sapwood.events.entries import Replacement
     from sapwood.events.errors import (
+        BadSettings,
         CannotOpen,
         CannotWrite,
         InvalidSessionId,
@@ -58,10 +59,12 @@ if TYPE_CHECKING:
     from sapwood.runtime import Runtime, open_session
     from sapwood.session import Session
     from sapwood.settings import Settings
+    from sapwood.settings_files import load_settings
     from sapwood.store.port import Store
 
 __all__ = [
     "AssistantMessage",
+    "BadSettings",
     "BranchSummarySettings",
     "CannotOpen",
     "CannotWrite",
@@ -136,6 +139,7 @@ __all__ = [
     "WouldDeadlock",
     "Writer",
     "builtin_tools",
+    "load_settings",
     "open_session",
     "read",
     "tool",
@@ -152,6 +156,8 @@ _HOMES = {
     "Replacement": "sapwood.events.entries",
     "RetryPolicy": "sapwood.actors.model.retry",
     "Settings": "sapwood.settings",
+    "load_settings": "sapwood.settings_files",
+    "BadSettings": "sapwood.events.errors",
     "BranchSummarySettings": "sapwood.actors.navigation.settings",
     "CompactionSettings": "sapwood.actors.compaction.threshold",
     "TokenOverride": "sapwood.actors.compaction.threshold",

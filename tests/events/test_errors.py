@@ -12,6 +12,7 @@ import pytest
 from sapwood.events import errors
 from sapwood.events.codec import BadEvent
 from sapwood.events.errors import (
+    BadSettings,
     CannotOpen,
     CannotWrite,
     InvalidSessionId,
@@ -145,6 +146,28 @@ SAID: list[tuple[SapwoodError, dict[str, object], str]] = [
             "and start and end with an alphanumeric character"
         ),
     ),
+    (
+        BadSettings("a.json", "Invalid steeringMode setting: 5.", key="steeringMode"),
+        {
+            "reason": "bad-input",
+            "path": "a.json",
+            "message": "Invalid steeringMode setting: 5.",
+            "key": "steeringMode",
+            "line": None,
+            "column": None,
+        },
+        "a.json: Invalid steeringMode setting: 5.",
+    ),
+    (
+        BadSettings("a.json", "no text", line=3),
+        {"reason": "bad-input", "path": "a.json", "message": "no text", "key": None, "line": 3, "column": None},
+        "a.json:3: no text",
+    ),
+    (
+        BadSettings("a.json", "no comma", line=3, column=7),
+        {"reason": "bad-input", "path": "a.json", "message": "no comma", "key": None, "line": 3, "column": 7},
+        "a.json:3:7: no comma",
+    ),
     (BadEvent("Object missing required field `aborted`"), {}, "Object missing required field `aborted`"),
 ]
 BLAMED: list[type[SapwoodError]] = [
@@ -160,6 +183,7 @@ BLAMED: list[type[SapwoodError]] = [
 PARENTS = {
     "Refused": SapwoodError,
     "InvalidSessionId": Refused,
+    "BadSettings": Refused,
     "StaleLeaf": SapwoodError,
     "StoreError": SapwoodError,
     "NotASession": StoreError,

@@ -76,6 +76,8 @@ PURE: Final = {
     "actors/kernel/errors.py",
     "sapwood/scenario/language.py",
     "sapwood/scenario/matching.py",
+    "sapwood/settings.py",
+    "sapwood/settings_keys.py",
 }
 """Pure all the same."""
 _A_COMMAND: Final = "a command, which sapwood/cli/main.py imports by its name when it is asked for"
