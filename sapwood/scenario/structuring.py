@@ -18,7 +18,6 @@ from cattrs.errors import IterableValidationError
 from cattrs.gen import make_dict_structure_fn, override
 
 from sapwood.actors.agent.prepare import SystemPrompt
-from sapwood.actors.model.retry import RetryPolicy
 from sapwood.actors.projection.system_prompt import PREAMBLE, check_section_name
 from sapwood.events.base import Json, is_array, is_object
 from sapwood.events.entries import KnownEntry
@@ -55,6 +54,7 @@ from sapwood.scenario.matching import GAP
 from sapwood.scenario.patterns import Item, strange_keys
 from sapwood.scenario.wire import ENTRY_KINDS, EVENT_NAMES, tags, to_entries, to_event, to_model, to_usage
 from sapwood.settings import Settings
+from sapwood.settings_keys import faults_in, settings_of
 from sapwood.words.hints import hint, unknown
 from sapwood.words.wording import one_line, quoted
 
@@ -96,6 +96,7 @@ def _converter(model: Model) -> Converter:
     made.register_structure_hook(float, _seconds)
     made.register_structure_hook_func(_is_made_of(Literal), _word)
     made.register_structure_hook_func(_is_made_of(tuple), _listing(made))
+    made.register_structure_hook(Settings, _settings)
     made.register_structure_hook(Model, _declared(Model, to_model))
     made.register_structure_hook(Usage, _declared(Usage, to_usage))
     made.register_structure_hook(Event, lambda value, _: to_event(value, model))
@@ -104,7 +105,7 @@ def _converter(model: Model) -> Converter:
     made.register_structure_hook(bool, _yes)
     made.register_structure_hook(int, _whole)
     made.register_structure_hook_func(_is_made_of(dict), _named(made))
-    plain: list[type] = [Call, Answer, Answers, ScriptedTool, RetryPolicy, Settings, FromFile]
+    plain: list[type] = [Call, Answer, Answers, ScriptedTool, FromFile]
     for kind in plain:
         made.register_structure_hook(kind, _mapping(kind, made))
     entries = override(struct_hook=lambda value, _: to_entries(_listed(value), model))
@@ -220,6 +221,14 @@ def _system_prompt(value: Json, _: object) -> SystemPrompt | None:
     if faults:
         raise together(faults)
     return SystemPrompt(preamble=sections.pop(PREAMBLE, ""), sections=sections)
+
+
+def _settings(value: Json, _: object) -> Settings:
+    """By the names that a settings file has; a scenario is no other program's file, so nothing is passed over."""
+    faults = [Misfit(fault.message, fault.place) for fault in islice(faults_in(value, strict=True), ENOUGH)]
+    if faults:
+        raise together(faults)
+    return settings_of(value)
 
 
 def _listed(value: Json) -> list[Json]:

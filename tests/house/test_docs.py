@@ -4,7 +4,7 @@
 2. The blocks of the README, and those of the page for hosts, one behind the other, are a program that mypy takes under --strict: a host's
    type checker is a reader too.
 3. Each ```yaml block is a scenario: it is replayed, and ends with the exit code that the line behind it tells (`Exit code 0…`).
-4. The page about scenarios names every key of their language, in backticks.
+4. The page about scenarios names every key of their language, in backticks; those of settings too.
 5. The table of actors in docs/architecture.md names all that each is sent and hears.
 6. The README is 140 columns wide: it is read as text as well.
 7. Each `$ uv run …` of a ```console block exits 0, and the lines shown behind it come in its output, in order; `...` stands for any.
@@ -19,7 +19,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, cast, get_args, get_type_hints
@@ -30,6 +30,7 @@ import pytest
 import trio
 from click.testing import CliRunner
 
+from sapwood import settings_keys
 from sapwood.actors.agent.actor import Agent
 from sapwood.actors.exclusion.actor import Exclusion
 from sapwood.actors.inbox.actor import Inbox
@@ -170,13 +171,23 @@ def language_keys() -> set[str]:
     keys = {field.name.removesuffix("_") for kind in kinds for field in attrs.fields(kind)}
     wire = {field.encode_name for kind in (Model, Limits, Usage, Price, Item) for field in msgspec.structs.fields(kind)}
     words = {*get_args(language.OutcomeWord), *get_args(language.StoreWord), *get_args(SessionState), *get_args(Unsent)}
-    return keys | words | (wire - {"extra"})
+    return keys | words | (wire - {"extra"}) | set(setting_keys(settings_keys.KEYS))
+
+
+def setting_keys(shape: Any) -> Iterator[str]:
+    """Every key of a settings file, on any level."""
+    if (each := getattr(shape, "each", None)) is not None:
+        yield from setting_keys(each)
+    for key, inner in getattr(shape, "keys", {}).items():
+        yield key
+        yield from setting_keys(inner)
 
 
 def test_the_page_about_scenarios_names_every_key() -> None:
     page = (ROOT / "docs" / "scenarios.md").read_text(encoding="utf-8")
 
     assert language_keys() >= {"title", "pass", "turn_prefix", "wait", "contextWindow", "entryId", "refused", "jsonl"}
+    assert language_keys() >= {"steeringMode", "modelOverrides", "keepRecentTokens", "manner"}
     assert {key for key in language_keys() if f"`{key}`" not in page} == set()
 
 

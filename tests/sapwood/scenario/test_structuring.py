@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from sapwood import BranchSummarySettings, CompactionSettings, RetryPolicy, Settings, TokenOverride
 from sapwood.actors.agent.prepare import SystemPrompt
 from sapwood.events.entries import MessageEntry
 from sapwood.events.messages import AssistantMessage, Usage
@@ -42,6 +43,34 @@ def test_a_system_prompt_is_the_texts_of_its_sections() -> None:
     )
 
 
+def test_settings_are_by_the_names_of_a_settings_file() -> None:
+    assert fitted().settings == Settings()
+    assert fitted(
+        settings={
+            "steeringMode": "all",
+            "retry": {"maxRetries": 1},
+            "compaction": {"enabled": False, "modelOverrides": {"a/b": {"reserveTokens": 5}}},
+            "branchSummary": {"manner": "omp"},
+        }
+    ).settings == Settings(
+        steering_mode="all",
+        retry=RetryPolicy(max_retries=1),
+        compaction=CompactionSettings(enabled=False, model_overrides={"a/b": TokenOverride(reserve_tokens=5)}),
+        branch_summary=BranchSummarySettings(manner="omp"),
+    )
+
+
+def test_every_wrong_setting_is_told() -> None:
+    with pytest.raises(Misfit) as caught:
+        fitted(settings={"steeringMode": 5, "compaction": {"reserveTokens": None, "enabled": 1}})
+
+    assert [one.place for one in caught.value.each()] == [
+        ("settings", "steeringMode"),
+        ("settings", "compaction", "reserveTokens"),
+        ("settings", "compaction", "enabled"),
+    ]
+
+
 UNFIT: list[tuple[dict[str, Any], Place, str]] = [
     ({"title": 7}, ("title",), "must be text, not 7: put it in quotes"),
     ({"title": True}, ("title",), "put it in quotes"),
@@ -51,6 +80,17 @@ UNFIT: list[tuple[dict[str, Any], Place, str]] = [
     ({"system_prompt": "You help."}, ("system_prompt",), "must be a mapping: the text of each section"),
     ({"system_prompt": {"house": 7}}, ("system_prompt", "house"), "must be text, not 7: put it in quotes"),
     ({"system_prompt": {"Big": "a"}}, ("system_prompt", "Big"), "Invalid system prompt section name: Big"),
+    ({"settings": []}, ("settings",), "Invalid settings: []. Expected an object."),
+    ({"settings": None}, ("settings",), "Invalid settings: null. Expected an object."),
+    ({"settings": {"follow_up_mode": "all"}}, ("settings", "follow_up_mode"), "did you mean 'followUpMode'"),
+    ({"settings": {"queueMode": "all"}}, ("settings", "queueMode"), "Unknown setting queueMode"),
+    ({"settings": {"steeringMode": "some"}}, ("settings", "steeringMode"), "Invalid steeringMode setting: 'some'."),
+    ({"settings": {"retry": {"provider": {}}}}, ("settings", "retry", "provider"), "Unknown setting retry.provider"),
+    (
+        {"settings": {"compaction": {"modelOverrides": {"a/b": {"reserveTokens": -2}}}}},
+        ("settings", "compaction", "modelOverrides", "a/b", "reserveTokens"),
+        'Invalid compaction.modelOverrides["a/b"].reserveTokens setting: -2. Expected a non-negative safe integer.',
+    ),
     ({"store": "disk"}, ("store",), "must be one of memory, jsonl, not 'disk'"),
     ({"store": ["memory"]}, ("store",), "must be one of"),
     ({"steps": {}}, ("steps",), "must be a list"),
