@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, assert_never
 import attrs
 import msgspec
 
-from sapwood.actors.extensions.billing import added
+from sapwood.actors.billing import added
 from sapwood.events.hooks import (
     AddBeforeStart,
     AfterProviderResponse,

@@ -7,7 +7,7 @@ from typing import Final, assert_never
 import attrs
 import msgspec
 
-from sapwood.actors.extensions.billing import added
+from sapwood.actors.billing import added
 from sapwood.actors.extensions.extension import Registered
 from sapwood.actors.kernel import CRASHES, Ref
 from sapwood.actors.tools.results import CallOutcome, failed

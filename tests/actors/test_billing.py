@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.actors.extensions.billing import added
+from sapwood.actors.billing import added
 from sapwood.events.messages import UNKNOWN_COST, Cost, Usage
 from tests.strategies import of
 

@@ -1,4 +1,4 @@
-"""What two extensions were billed, or a tool and who changed its result. No I/O.
+"""What several calls were billed: of two extensions, of a tool and who changed its result, of one summary. No I/O.
 
 Each was paid for, whichever answer is used in the end (T6). What only one of them knows is not known of both (M8).
 """
