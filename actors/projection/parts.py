@@ -38,7 +38,7 @@ def parts_of(message: Message) -> Iterator[str | ImageContent]:
             yield from _of_content(message.content)
             yield from (text for text in (message.sections or {}).values() if text is not None)
             if message.tools_added:
-                yield _json([_of_tool(tool) for tool in message.tools_added])
+                yield json_of([_of_tool(tool) for tool in message.tools_added])
         case BashExecutionMessage():
             yield message.command
             yield message.output
@@ -67,12 +67,12 @@ def _of_content(content: str | Sequence[ContentBlock]) -> Iterator[str | ImageCo
                 yield block.thinking
             case ToolCall():
                 yield block.name
-                yield _json(block.arguments)
+                yield json_of(block.arguments)
             case _:
                 assert_never(block)
 
 
-def _json(value: Json) -> str:
+def json_of(value: Json) -> str:
     """JSON as JavaScript writes it: no blanks, characters as they are, whole numbers without a point. By one loop, however deep it is."""
     written: list[str] = []
     within: list[tuple[Iterator[tuple[str, Json]], str]] = [(iter([("", value)]), "")]
