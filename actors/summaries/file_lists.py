@@ -94,8 +94,8 @@ def listed(text: str, files: Files) -> str:
 
 def listed_in_one(text: str, files: Files) -> str:
     """The text with one list behind it, in omp's manner: each path with what was done to it, the first `MOST_SHOWN` (N4)."""
-    marks = {path: "Read" for path in files.read} | {path: "Write" for path in files.modified}
-    marks |= {path: "RW" for path in files.both}
+    marks = dict.fromkeys(files.read, "Read") | dict.fromkeys(files.modified, "Write")
+    marks |= dict.fromkeys(files.both, "RW")
     lines = [f"{_line(path)} ({marks[path]})" for path in sorted(marks)]
     more = len(lines) - MOST_SHOWN
     shown = lines if more <= 0 else [*lines[:MOST_SHOWN], f"[... {more} more files]"]
@@ -103,7 +103,7 @@ def listed_in_one(text: str, files: Files) -> str:
 
 
 def unlisted(text: str) -> str:
-    """The text without the lists in it, whose tags stand on lines of their own, and without such a tag that has no other. Its end is trimmed.
+    """The text without the lists in it, whose tags stand on lines of their own, and without such a tag that is alone. Its end is trimmed.
 
     A closing tag ends what the last opening one began, so that one which nobody closed takes no text with it.
     """
