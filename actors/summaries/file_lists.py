@@ -70,7 +70,7 @@ def files_of(messages: Iterable[Message], arguments: PathArguments = PATH_ARGUME
 
 
 def inherited(entry: Compaction | BranchSummary) -> Files:
-    """The lists that an entry of ours carries; none of an extension's (its details are its own), and nothing of what is no list of paths."""
+    """The lists that an entry of ours carries; none of an extension's, whose details are its own, nor what is no list of paths."""
     if entry.from_hook or not is_object(entry.details):
         return Files()
     return _files(_paths(entry.details.get("readFiles")), _paths(entry.details.get("modifiedFiles")))

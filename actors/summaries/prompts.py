@@ -39,20 +39,16 @@ class Words:
 
 def words_for(kind: Kind, manner: Manner = "pi") -> Words:
     """The words of a kind of job; the manner is of branches only."""
-    match kind:
-        case "compaction":
-            first, update = (prose("first"),), (prose("update"),)
-        case "turn_prefix":
-            first = (prose("turn_prefix"),)
-            update = (*first, prose("update_part"))
-        case "branch":
-            first = (prose(f"branch_{manner}"),)
-            update = (*first, prose("update_part"))
+    if kind == "compaction":
+        first, update = prose("first"), prose("update")
+    else:
+        first = prose(f"branch_{manner}" if kind == "branch" else kind)
+        update = f"{first}\n\n{prose('update_part')}"
     layout = (prose(f"layout_{kind}"), prose("demands"))
     return Words(
         system=prose("role"),
-        first="\n\n".join((*first, *layout)),
-        update="\n\n".join((*update, *layout)),
+        first="\n\n".join((first, *layout)),
+        update="\n\n".join((update, *layout)),
         part=prose("update_part"),
         ask_again=prose("ask_again"),
     )

@@ -101,7 +101,7 @@ def test_a_text_is_true_to_itself(pieces: list[str]) -> None:
 
 
 def test_the_last_errors_are_lines_that_say_so() -> None:
-    talk = [
+    talk: list[Message] = [
         user("error: not one"),
         result("1", "fine: no error"),
         result("2", "Traceback\nKeyError:  'a'\n\nCommand exited with code 1\n", error=True),

@@ -10,6 +10,7 @@ from sapwood.actors.summaries.file_lists import Files, files_of, inherited, list
 from sapwood.events.base import Json
 from sapwood.events.entries import BranchSummary, Compaction
 from sapwood.events.ids import EntryId
+from sapwood.events.messages import Message
 from tests.build import TIME, assistant, call, user
 from tests.strategies import JSON, TEXTS
 
@@ -40,7 +41,7 @@ FILES = st.builds(
 
 
 def test_calls_tell_what_was_read_and_what_was_changed() -> None:
-    talk = [
+    talk: list[Message] = [
         user("read z.py"),
         assistant(call("1", path="b.py"), call("2", path="a.py"), "and", call("3", "write", path="a.py", content="x")),
         assistant(call("4", "edit", path="c.py"), call("5", "bash", path="d.py"), call("6", "read", file="e.py")),

@@ -91,7 +91,12 @@ def test_what_says_nothing_or_is_not_sent_is_left_out(message: Message) -> None:
 
 
 def test_results_of_failed_answers_are_left_out_and_all_of_them_on_demand() -> None:
-    talk = [assistant(call("1"), stop="aborted"), result("1", "lost"), assistant(call("2")), result("2", "kept")]
+    talk: list[Message] = [
+        assistant(call("1"), stop="aborted"),
+        result("1", "lost"),
+        assistant(call("2")),
+        result("2", "kept"),
+    ]
 
     assert flatten(talk) == ["[Assistant tool calls]: read()", "[Tool result]: kept"]
     assert flatten(iter(talk), results=False) == ["[Assistant tool calls]: read()"]
