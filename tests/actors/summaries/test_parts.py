@@ -71,6 +71,18 @@ def test_a_part_takes_what_fits(texts: list[str], room: int, count: Count) -> No
         assert sum(map(count, part)) + count(after[0]) > room or (len(part) == 1 and whole.endswith("\n"))
 
 
+def test_what_is_left_of_a_text_is_counted_when_it_may_fit() -> None:
+    """Pieces may have more tokens than the whole."""
+    text = "x" * 44 + "\n" + "y" * 47
+
+    assert next_part((Text(text, by_four(text)),), 12, by_four) == ((Text(text[:45], 12),), (Text("y" * 47, 12),))
+
+
+def test_what_is_left_of_a_long_one_is_not_counted_until_then() -> None:
+    assert next_part((Text("x" * 40, 12), Text("z", 1)), 4, len)[1] == (Text("x" * 36, 36), Text("z", 1))
+    assert next_part((Text("x" * 40, 13), Text("z", 1)), 4, len)[1] == (Text("x" * 36, 9), Text("z", 1))
+
+
 def test_a_room_that_is_none_is_refused() -> None:
     with pytest.raises(ValueError, match="one token at least, not 0"):
         next_part((Text("a", 1),), 0, len)
