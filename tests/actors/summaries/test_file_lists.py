@@ -92,6 +92,10 @@ def test_any_details_can_be_read(details: Json, lists: Json) -> None:
         assert inherited(branch(files.details)) == Files(files.read, files.modified)
 
 
+def test_an_entry_keeps_the_two_lists() -> None:
+    assert Files(("a",), ("b",), ("b",)).details == {"readFiles": ["a"], "modifiedFiles": ["b"]}
+
+
 def test_what_was_changed_once_was_changed() -> None:
     assert union() == Files()
     assert union(Files(("a", "b")), Files(("c",), ("b",))) == Files(("a", "c"), ("b",), ("b",))
@@ -144,6 +148,7 @@ def test_the_one_list_is_of_twenty_at_most(count: int, last: str) -> None:
         ("<files>\n<read-files>\na\n</read-files>\n</files>\nA", "A"),
         ("A\n<files>\nB\n<files>\na\n</files>\nC", "A\nB\nC"),
         ("A\n\n<files>\n</files>\n\n\nB\n\n\nC", "A\n\nB\n\n\nC"),
+        ("A\n<files>\n</files>\n\n\nB", "A\n\nB"),
         ("A `<files>` and `</files>`", "A `<files>` and `</files>`"),
         ("A\n<files>\nis not closed", "A\nis not closed"),
         ("</files>\nA\n<files>", "A"),

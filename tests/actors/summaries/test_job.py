@@ -17,7 +17,7 @@ from sapwood.actors.model.retry import RetryPolicy
 from sapwood.actors.projection.counter import units
 from sapwood.actors.summaries.contract import HEADINGS, Kind
 from sapwood.actors.summaries.frame import FOCUS
-from sapwood.actors.summaries.job import HALVINGS, LEAST, begun, least_room, most_calls, next_step
+from sapwood.actors.summaries.job import HALVINGS, LEAST, LEAST_PART, begun, least_room, most_calls, next_step
 from sapwood.actors.summaries.parts import Count
 from sapwood.actors.summaries.prompts import words_for
 from sapwood.actors.summaries.steps import (
@@ -283,14 +283,14 @@ def test_who_aborts_the_second_request_stops_the_job() -> None:
 
 
 def test_the_earlier_answer_is_shown_as_far_as_there_is_room() -> None:
-    wanted = job("C" * 100)
+    wanted = job("C" * 100, previous="P" * 50)
     wanted = attrs.evolve(wanted, room=least_room(wanted) + 100)
     asked = model(assistant("x" * 1_000), GOOD)
 
     asked.play(wanted)
 
     shown = asked.prompts[1].partition("<earlier-answer>\n")[2].partition("\n</earlier-answer>")[0]
-    assert shown == "x" * 218 + "\n\n[... 782 more characters truncated]"
+    assert shown == "x" * 168 + "\n\n[... 832 more characters truncated]"
     assert len(asked.prompts[1]) + len(WORDS.system) <= wanted.room
 
 
@@ -389,12 +389,26 @@ def test_a_summary_that_takes_half_the_room_is_shortened_and_that_is_told() -> N
 
 
 def test_tokens_that_are_wrong_do_not_make_it_go_on_for_ever() -> None:
-    texts = tuple("x" * 300 for _ in range(20))
-    wanted = job(*texts, count=lambda text: 400 if text.startswith("x") else len(text))
-    wanted = attrs.evolve(wanted, tokens=(0,) * 20, room=least_room(wanted))
-    end = model(*[assistant("S")] * 100).play(wanted)
+    wanted = job("x" * 100_000)
+    wanted = attrs.evolve(wanted, tokens=(LEAST + 1,), room=least_room(wanted))
+    most = (LEAST + 1) // LEAST_PART + 2 + HALVINGS
 
-    assert end.calls <= most_calls(wanted)
+    end = model(*[assistant("S")] * 999).play(wanted)
+
+    assert isinstance(end, GaveUp)
+    assert end.calls == most == 15
+    assert end.reason == (
+        f"Summarization failed: 15 requests of up to {wanted.room} tokens did not get to the end of the conversation"
+    )
+    assert most_calls(wanted) == 16 * 4
+    assert most_calls(attrs.evolve(wanted, retry=RetryPolicy(enabled=False))) == 16
+
+
+@pytest.mark.parametrize("longer", ["first", "update", "ask_again", "system"])
+def test_the_room_is_for_the_longest_of_our_words(longer: str) -> None:
+    words = attrs.evolve(WORDS, **{longer: getattr(WORDS, longer) + "x" * 10_000})
+
+    assert least_room(job("C", words=words)) - least_room(job("C")) in range(9_000, 10_001)
 
 
 def in_bytes(text: str) -> int:
