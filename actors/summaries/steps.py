@@ -105,7 +105,7 @@ class Answered:
     jitter: float = 0.0
     """A number from 0 up to 1, drawn for the wait before another attempt."""
     overflowed: bool = False
-    """Whether it failed because the request was too large (M5)."""
+    """Whether it failed because the request was too large."""
 
 
 @attrs.frozen
