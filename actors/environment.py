@@ -97,6 +97,10 @@ class Environment:
             now_ms=now_ms, random=source.randbytes, run_sync=_in_place, run_foreign=_in_place, disk=disk or RealDisk()
         )
 
+    def fraction(self) -> float:
+        """A number drawn from 0 up to 1."""
+        return int.from_bytes(self.random(2), "big") / 2**16
+
     def timestamp(self) -> str:
         """Now, as entries bear it: ISO 8601, UTC, milliseconds."""
         return iso(self.now_ms())

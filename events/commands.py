@@ -10,7 +10,7 @@ from typing import Generic, Literal, TypeVar
 from sapwood.events.asking import Ask
 from sapwood.events.base import Json, Wire
 from sapwood.events.content import ImageContent, TextContent, UserBlock
-from sapwood.events.entries import Replacement
+from sapwood.events.entries import Compaction, Replacement
 from sapwood.events.ids import EntryId, SessionId
 from sapwood.events.messages import FAILED, AssistantMessage
 from sapwood.events.models import Model
@@ -138,10 +138,21 @@ class Abort(Command[None], frozen=True, kw_only=True, tag="abort"):
     """Ends whatever is under way, and returns when it has settled (R4)."""
 
 
-class Compact(Command[EntryId], frozen=True, kw_only=True, tag="compact"):
-    """Summarises the past now (C15); the reply is the compaction's entry."""
+class Compacted(Wire, frozen=True, kw_only=True):
+    """A compaction is in the log."""
+
+    entry: Compaction
+    tokens_after: int
+    """What the context comes to now: our own count, for no report is of it yet."""
+    returned: tuple[Returned, ...] = ()
+    """What waited in the queues when a person asked for it, handed back (C15)."""
+
+
+class Compact(Command[Compacted], frozen=True, kw_only=True, tag="compact"):
+    """Summarises the past now (C15): stops the run that is on, and hands back what waits to be said."""
 
     instructions: str | None = None
+    ask_extensions: bool = True
 
 
 class Navigate(Command[EntryId | None], frozen=True, kw_only=True, tag="navigate"):

@@ -8,6 +8,7 @@ from typing import Final, Literal
 import msgspec
 
 from sapwood.events.base import Number, Wire
+from sapwood.events.entries import ContextEdit, Entry
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import Message
 
@@ -101,3 +102,30 @@ class ContextUsage(Wire, frozen=True, kw_only=True):
     def __str__(self) -> str:
         percent = self.percent
         return f"?/{self.window}" if percent is None else f"{percent:.1f}%/{self.window}"
+
+
+class SelectedEntry(msgspec.Struct, frozen=True):
+    """An entry of the selection and the messages that it gives."""
+
+    place: int
+    """On the path, from the root."""
+    entry: Entry
+    messages: tuple[Message, ...]
+    """None of them for an entry that says nothing here, or that an edit hides."""
+    edit: ContextEdit | None = None
+    """The latest of the edits that came for it."""
+
+
+class Surveyed(msgspec.Struct, frozen=True, kw_only=True):
+    """The selection entry by entry, and what its end counts: what a cut is found in (C5)."""
+
+    leaf: EntryId | None
+    entries: tuple[SelectedEntry, ...]
+    """In the order in which the model sees them: a compaction that speaks is the first."""
+    tokens: tuple[int, ...]
+    """Of the last entries, as many as were counted, oldest first."""
+    measured: Measured
+    """How full the context is."""
+    compacted: bool
+    """Whether the first entry is a compaction that speaks for what came before."""
+    thinking_level: str

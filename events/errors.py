@@ -71,6 +71,33 @@ class StaleLeaf(SapwoodError):
         self.actual = actual
 
 
+class CompactionFailed(SapwoodError):
+    """A compaction was begun and came to nothing: the log has no entry of it, and the session goes on as it was (C14, C16)."""
+
+    def __init__(self, why: str, *, aborted: bool = False) -> None:
+        super().__init__(why)
+        self.aborted = aborted
+        """Whether somebody stopped it, a person or an extension; else it failed."""
+
+
+class ContextTooLarge(SapwoodError):
+    """What is to be sent is larger than the model's window, and no compaction makes it fit (C17). Nothing was sent."""
+
+    def __init__(self, tokens: int, window: int, largest: tuple[tuple[str, int], ...], why: str | None = None) -> None:
+        sizes = ", ".join(f"{entry_id} ({count} tokens)" for entry_id, count in largest)
+        because = "" if why is None else f" ({why})"
+        super().__init__(
+            f"what is to be sent has {tokens} tokens, the model's window {window}, and no compaction makes it fit{because}. "
+            f"The largest entries: {sizes or 'none'}. Hide one with edit(), or set a model with a larger window"
+        )
+        self.tokens = tokens
+        self.window = window
+        self.why = why
+        """What became of the last compaction."""
+        self.largest = largest
+        """Entry ids and what each comes to, the largest first."""
+
+
 class StoreError(SapwoodError):
     """The file or the disk. Base of the store's errors; the session stays readable."""
 

@@ -36,6 +36,8 @@ class Cancel(Wire, frozen=True, kw_only=True, tag_field="answer", tag="cancel"):
     """It shall not happen."""
 
     reason: str = ""
+    by: str = ""
+    """The extension that says so; filled in for it."""
 
 
 class ProvideSummary(Wire, frozen=True, kw_only=True, tag_field="answer", tag="summary"):

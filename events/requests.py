@@ -8,14 +8,14 @@ from msgspec import UNSET, UnsetType
 
 from sapwood.events.asking import Ask
 from sapwood.events.base import Wire
-from sapwood.events.commands import Input, QueueName, SessionState
+from sapwood.events.commands import Compacted, Input, QueueName, SessionState
 from sapwood.events.content import ToolCall
-from sapwood.events.context import Context, Measured, Selection
+from sapwood.events.context import Context, Measured, Selection, Surveyed
 from sapwood.events.entries import KnownEntry
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import AssistantMessage, Message, ToolResultMessage
 from sapwood.events.models import Model
-from sapwood.events.runtime import Purpose
+from sapwood.events.runtime import CompactionReason, Purpose
 
 CallId = str
 """Names one model call within a session."""
@@ -76,6 +76,13 @@ class Measure(Ask[Measured], frozen=True, kw_only=True):
     """How full the context at the leaf is."""
 
 
+class Survey(Ask[Surveyed], frozen=True, kw_only=True):
+    """The selection at the leaf entry by entry, its end counted."""
+
+    tokens: int
+    """Count so many of the newest entries that they come to more than this; it is no use to know of the others."""
+
+
 class PrepareCounting(Wire, frozen=True):
     """Somebody will ask how full the context is: load what counts it, beside everything else. Told, and not answered."""
 
@@ -116,6 +123,12 @@ class Generate(Ask[AssistantMessage], frozen=True, kw_only=True):
     messages: tuple[Message, ...]
     """The selection; what may not go out is left out, and tool calls are paired, on the way (P4, P5)."""
     thinking_level: str = "off"
+    max_output: int | None = None
+    """Tokens of the answer at most; None: what the model gives."""
+    cache_write: bool = True
+    """Whether the prompt may be written to the provider's cache."""
+    cache_key: str | None = None
+    """What requests with the same beginning have in common, for providers that route by it."""
 
 
 class StopCall(Ask[bool], frozen=True, kw_only=True):
@@ -157,6 +170,31 @@ class RunTools(Ask[ToolsRan], frozen=True, kw_only=True):
     """The entry that the first result hangs under."""
     unrun: Literal["truncated", "broken"] | None = None
     """Why none of them is to be run: the answer was cut off (R7), or what ran them broke."""
+
+
+class CompactNow(Ask[Compacted], frozen=True, kw_only=True):
+    """Summarise the past of the path to the leaf (C). The model and the settings are those of the moment when it was asked for.
+
+    Refuses with `Refused` where there is nothing to compact (C14), or somebody else has the tree; `CompactionFailed` for one that was
+    begun and came to nothing: the log is as it was.
+    """
+
+    key: str
+    """Names it, and holds the tree for it where nobody does: see `Acquire`."""
+    reason: CompactionReason
+    model: Model
+    will_retry: bool = False
+    """Whether what called for it is tried again behind it (C16)."""
+    instructions: str | None = None
+    """What a person wants kept above all (C8)."""
+    ask_extensions: bool = True
+    """False: a person has it done whatever extensions would say (C18)."""
+
+
+class StopCompaction(Ask[None], frozen=True, kw_only=True):
+    """Stop a compaction that is under way, or about to come; one whose entry is being written ends well all the same."""
+
+    key: str
 
 
 class StopTools(Ask[None], frozen=True, kw_only=True):

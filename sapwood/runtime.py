@@ -155,7 +155,7 @@ class Runtime:
                     chosen=chosen,
                     system_prompt=system_prompt,
                     durability=durability,
-                    rules=settings.rules,
+                    settings=settings,
                     ask=ask,
                     registered=registered,
                 )

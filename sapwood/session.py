@@ -15,6 +15,8 @@ from sapwood.events.base import Json
 from sapwood.events.commands import (
     Abort,
     AppendCustom,
+    Compact,
+    Compacted,
     Delivered,
     Edit,
     FollowUp,
@@ -191,6 +193,23 @@ class Session(Reading):
             await self._stop()
         except SapwoodError as error:
             raise self._told(error) from error
+
+    async def compact(self, instructions: str | None = None, *, ask_extensions: bool = True) -> Compacted:
+        """Summarise the past now, whether or not that happens by itself (C15).
+
+        The run that is on is stopped first, and is not gone on with. What waits in the queues is handed back: in the outcome, and each
+        handle has it as its own. What is said meanwhile with `steer` and `follow_up` starts a run behind it.
+
+        Args:
+            instructions: what is to be kept above all; added to ours.
+            ask_extensions: False: whatever an extension would say.
+
+        Raises `Refused` (`Already compacted`; `Nothing to compact (session too small)`; somebody else has the tree) and
+        `CompactionFailed`, and the log has no compaction then. `SessionClosed`, and `WouldDeadlock` in code that the run itself waits for.
+        Whoever waits and is cancelled stops it.
+        """
+        taken = None if instructions is None else take_text(instructions, "instructions")
+        return await self._ask(Compact(instructions=taken, ask_extensions=ask_extensions))
 
     async def restore(self) -> str | None:
         """Put a file that somebody deleted or replaced back to its path, from what is open of it (S9); then prompts go on.

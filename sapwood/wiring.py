@@ -13,8 +13,9 @@ import attrs
 from sapwood.actors.agent.actor import Agent
 from sapwood.actors.agent.desk import Chosen, Desk
 from sapwood.actors.agent.prepare import SystemPrompt
-from sapwood.actors.agent.run import Rules
 from sapwood.actors.agent.sections import Sections
+from sapwood.actors.compaction.actor import Compaction, Means
+from sapwood.actors.compaction.writing import Author
 from sapwood.actors.environment import Environment
 from sapwood.actors.exclusion.actor import Exclusion
 from sapwood.actors.exclusion.lease import Lease
@@ -33,6 +34,7 @@ from sapwood.actors.session_log.actor import SessionLog
 from sapwood.actors.session_log.committing import Committer
 from sapwood.actors.session_log.run_log import Pen
 from sapwood.actors.session_log.view import View
+from sapwood.actors.summarizing import Summarizer
 from sapwood.actors.tools.actor import Tools
 from sapwood.actors.tools.batch import Bench
 from sapwood.actors.tools.hooks import Hooks
@@ -41,6 +43,7 @@ from sapwood.events.ids import EntryId, new_entry_id
 from sapwood.events.requests import PrepareCounting
 from sapwood.events.runtime import DamageFound, EntryAppended, Event, MessageUpdate, name_of
 from sapwood.log import Log
+from sapwood.settings import Settings
 from sapwood.store.port import Durability, Store
 
 
@@ -82,7 +85,7 @@ class Host:
     chosen: Chosen
     system_prompt: SystemPrompt | None
     durability: Durability
-    rules: Rules
+    settings: Settings
     ask: AskPerson
     registered: Registered
 
@@ -161,6 +164,33 @@ def wire(  # noqa: PLR0917 - it is what a session is made of
         hooks=Hooks(registered=host.registered, extensions=extensions),
     )
     tools = system.spawn("tools", lambda: Tools(bench), asks=(session_log, extensions))
+    author = Author(
+        extensions=extensions,
+        registered=host.registered,
+        summarizer=Summarizer(model_actor, environment, publish),
+        counts=counts,
+        run_sync=environment.run_sync,
+        settings=host.settings.compaction,
+        retry=host.settings.retry,
+        summary_model=host.settings.summary_model,
+        paths=chosen.paths,
+        pen=pen,
+        publish=publish,
+    )
+    means = Means(
+        exclusion=exclusion,
+        projection=projection,
+        author=author,
+        pen=pen,
+        lease=lease,
+        settings=host.settings.compaction,
+        publish=publish,
+    )
+    compaction = system.spawn(
+        "compaction",
+        lambda: Compaction(means),
+        asks=(exclusion, projection, extensions, model_actor, session_log),
+    )
     desk = Desk(
         exclusion=exclusion,
         inbox=inbox,
@@ -170,12 +200,14 @@ def wire(  # noqa: PLR0917 - it is what a session is made of
         shelf=shelf,
         pen=pen,
         publish=publish,
-        release=lease.release,
+        compaction=compaction,
+        settings=host.settings.compaction,
+        lease=lease,
         chosen=chosen,
         sections=Sections(host.system_prompt, environment, publish, reporting("section_failed", "section")),
-        rules=host.rules,
+        rules=host.settings.rules,
     )
-    asks = (exclusion, inbox, session_log, projection, model_actor, tools)
+    asks = (exclusion, inbox, session_log, projection, model_actor, compaction, tools)
     agent = system.spawn("agent", lambda: Agent(desk), asks=asks)
     return Wiring(
         system=system,

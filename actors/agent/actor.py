@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final, TypeVar, assert_never
+from typing import assert_never
 
 import attrs
 import trio
 
+from sapwood.actors.agent.checkpoints import Checkpoints
+from sapwood.actors.agent.compacting import Compacting
 from sapwood.actors.agent.desk import Desk
+from sapwood.actors.agent.one_run import Run, Runs
 from sapwood.actors.agent.prepare import SectionContext, change
 from sapwood.actors.agent.run import IDLE, next_step
 from sapwood.actors.agent.setting import Setter
@@ -16,13 +19,16 @@ from sapwood.actors.agent.steps import (
     Broke,
     CallModel,
     CallTools,
+    Check,
     Do,
     End,
     Happened,
+    Hide,
     Prepare,
     Prepared,
     Record,
     Recorded,
+    Recover,
     Started,
     TakeNext,
     Tell,
@@ -33,13 +39,14 @@ from sapwood.actors.agent.steps import (
     Wait,
     Waited,
 )
+from sapwood.actors.compaction.recovery import recovery, was_tried
 from sapwood.actors.kernel import (
     CRASHES,
     Actor,
     ActorCrashed,
+    Ended,
     Inquiry,
     OperationCrashed,
-    Ref,
     Refuse,
     Reply,
     Start,
@@ -47,12 +54,11 @@ from sapwood.actors.kernel import (
 )
 from sapwood.actors.model.assembly import Draft, unfinished
 from sapwood.actors.projection.system_prompt import replay
-from sapwood.actors.session_log.run_log import RunLog
 from sapwood.actors.tools.recorded import results_behind
-from sapwood.events.asking import Ask
 from sapwood.events.commands import (
     Abort,
     AppendCustom,
+    Compact,
     Edit,
     FollowUp,
     Input,
@@ -65,55 +71,22 @@ from sapwood.events.commands import (
     Steer,
 )
 from sapwood.events.errors import SapwoodError, SessionBroken
-from sapwood.events.ids import EntryId
 from sapwood.events.messages import AssistantMessage
-from sapwood.events.requests import Accept, Acquire, CatchUp, Generate, RunTools, Select, StopCall, StopTools, ToolsRan
+from sapwood.events.requests import (
+    Accept,
+    Acquire,
+    CatchUp,
+    Generate,
+    RunTools,
+    Select,
+    StopCall,
+    StopTools,
+    ToolsRan,
+)
 from sapwood.events.runtime import AgentSettled, Diagnostic
 
-Asked = Prompt | Steer | FollowUp | Abort | SetModel | SetThinkingLevel | SetTools | Edit | SetLabel | AppendCustom
-STOPPED: Final = "the run was stopped"
-T = TypeVar("T")
-
-
-@attrs.define(eq=False)
-class _Run:
-    """A run that was asked for."""
-
-    key: EntryId
-    """Its first input."""
-    log: RunLog
-    begun: bool = False
-    """Whether its operation has come to it; one that broke before that ends nothing."""
-    ended: trio.Event = attrs.field(factory=trio.Event)
-    stopped: bool = False
-    idling: trio.CancelScope | None = None
-    """What nobody waits for once it is stopped: sections that are asked, time that goes by."""
-    under_way: tuple[Ref, StopCall | StopTools] | None = None
-    """Who works for it, and how that is stopped."""
-
-    async def stop(self) -> None:
-        self.stopped = True
-        if self.idling is not None:
-            self.idling.cancel(reason=STOPPED)
-        await self.log.stop()
-        if self.under_way is not None:
-            who, stop = self.under_way
-            try:
-                await insist(who, stop)
-            except SapwoodError as error:
-                if not isinstance(error, CRASHES):
-                    raise
-                # who was asked to stop has heard it: whatever broke behind that, the run is waited for
-
-    async def ask(self, who: Ref, asked: Ask[T], stop: StopCall | StopTools) -> T:
-        """Ask for work that ends early when the run is stopped, before it begins or while it is under way."""
-        self.under_way = (who, stop)
-        try:
-            if self.stopped:
-                await insist(who, stop)
-            return await who.ask(asked)
-        finally:
-            self.under_way = None
+Setting = SetModel | SetThinkingLevel | SetTools | Edit | SetLabel | AppendCustom
+Asked = Prompt | Steer | FollowUp | Abort | Compact | Setting | Ended
 
 
 class Agent(Actor[Asked]):
@@ -122,16 +95,16 @@ class Agent(Actor[Asked]):
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._setter = Setter(desk)
-        self._runs: dict[EntryId, _Run] = {}
-        """Those that were asked for and have not ended; all but one of them are about to be refused."""
+        self._checkpoints = Checkpoints(desk)
+        self._runs = Runs(desk.pen)
+        self._compacting = Compacting(desk, self._runs)
 
-    def handle(self, message: Asked) -> Reply | Refuse | Start:
+    def handle(self, message: Asked) -> Reply | Refuse | Start | None:
         match message:
             case Prompt(input=taken):
                 if taken.entry_id in self._desk.pen.view.tree:
                     return Reply()  # asked again after a crash: it was delivered, and its run is over
-                log = RunLog(self._desk.pen)
-                run = self._runs[taken.entry_id] = _Run(taken.entry_id, log)
+                run = self._runs.new(taken.entry_id)
                 return Start(lambda: self._run(taken, run), name=f"run {taken.entry_id}", owner="actor")
             case Steer(input=taken):
                 return self._queue(taken, "steering")
@@ -139,6 +112,10 @@ class Agent(Actor[Asked]):
                 return self._queue(taken, "follow_up")
             case Abort():
                 return Start(self._abort, name="abort", owner="actor")
+            case Compact():
+                return Start(lambda: self._compacting.compact(message), name="compact", tells=True)
+            case Ended():
+                return self._go_on()
             case _:
                 return self._setter.handle(message)
 
@@ -147,18 +124,32 @@ class Agent(Actor[Asked]):
         asked = Inquiry(self._desk.inbox, Accept(input=taken, queue=queue))
         return Start(asked.come, name=f"queue {taken.entry_id}", owner="actor")
 
-    async def _run(self, taken: Input, run: _Run) -> None:
+    def _go_on(self) -> Start | None:
+        """What was said while somebody else had the tree starts a run now."""
+        queued = self._desk.shelf.queues.present()
+        if not (queued.steering or queued.follow_up):
+            return None
+        run = self._runs.new(self._desk.pen.new_id())
+        return Start(lambda: self._run(None, run), name=f"run {run.key}")
+
+    async def _run(self, taken: Input | None, run: Run) -> None:
+        """A run with this input; None: with the oldest one that waits, unless somebody came before it."""
         desk, run.begun = self._desk, True
         try:
             await desk.exclusion.ask(Acquire(newcomer="prompt", key=run.key))
-            await insist(desk.inbox, Accept(input=taken))
-            await self._hold(taken, run)
+            if taken is None:
+                taken = desk.shelf.queues.take("steering") or desk.shelf.queues.take("follow_up")
+                if taken is not None:
+                    desk.publish(desk.shelf.news())
+            else:
+                await insist(desk.inbox, Accept(input=taken))
+            if taken is not None:
+                await self._hold(taken, run)
         finally:
-            desk.release(run.key)
-            del self._runs[run.key]
-            run.ended.set()
+            desk.lease.release(run.key)
+            self._runs.end(run)
 
-    async def _hold(self, taken: Input, run: _Run) -> None:
+    async def _hold(self, taken: Input, run: Run) -> None:
         """The run, and the news that it has settled, whatever becomes of it."""
         desk = self._desk
         settled = AgentSettled(aborted=True)
@@ -173,12 +164,12 @@ class Agent(Actor[Asked]):
                 desk.publish(Diagnostic(code="run_failed", message=settled.error_message))
             if desk.shelf.queues.put_back(desk.pen.view.tree.ids):  # what was taken and not recorded waits again (R3)
                 desk.publish(desk.shelf.news())
-            desk.release(run.key)
+            desk.lease.release(run.key)
             desk.publish(settled)
         if end.error is not None:
             raise end.error
 
-    async def _turns(self, taken: Input, run: _Run) -> End:
+    async def _turns(self, taken: Input, run: Run) -> End:
         state = attrs.evolve(IDLE, rules=self._desk.rules)
         happened: Happened = Started(taken)
         while True:
@@ -190,7 +181,7 @@ class Agent(Actor[Asked]):
             except SapwoodError as failure:
                 happened = Broke(failure)
 
-    async def _effect(self, do: Do, run: _Run) -> Happened:
+    async def _effect(self, do: Do, run: Run) -> Happened:
         match do:
             case Tell(event):
                 self._desk.publish(event)
@@ -208,6 +199,12 @@ class Agent(Actor[Asked]):
                 return await self._answer(number, run)
             case CallTools():
                 return await self._tools(do, run)
+            case Check():
+                return await self._checkpoints.check(do, run)
+            case Hide():
+                return await self._checkpoints.hide(do, run)
+            case Recover():
+                return await self._checkpoints.recover(do, run)
             case Wait(delay_ms):
                 return await self._wait(delay_ms, run)
             case End():
@@ -215,15 +212,15 @@ class Agent(Actor[Asked]):
             case _:
                 assert_never(do)
 
-    def _take(self, do: TakeNext, run: _Run) -> Took:
+    def _take(self, do: TakeNext, run: Run) -> Took:
         """Without a checkpoint: between the last look and the end of the run nothing can come in."""
         for queue in () if run.stopped else do.queues:
             taken = self._desk.shelf.queues.take(queue)
             if taken is not None:
                 return Took(do, taken, queue)
-        return Took(do)
+        return Took(do, stopped=run.stopped)
 
-    async def _prepare(self, run: _Run) -> Prepared:
+    async def _prepare(self, run: Run) -> Prepared:
         """Ask first, and compare with the branch as it is then. A run that was stopped meanwhile says nothing of its prompt."""
         desk = self._desk
         tools = desk.chosen.definitions()
@@ -231,10 +228,10 @@ class Agent(Actor[Asked]):
             tools = ()  # who asks for a prompt asks for the whole of it
         if run.stopped or (tools is None and not desk.sections.asked_for):
             return Prepared(None)
-        await insist(desk.pen.session_log, CatchUp())  # a session that cannot be written asks no section
-        header = desk.pen.view.header
-        context = SectionContext(session_id=header.id, cwd=header.cwd, model=desk.chosen.model)
-        with trio.CancelScope() as run.idling:
+        with run.idle():
+            await insist(desk.pen.session_log, CatchUp())  # a session that cannot be written asks no section
+            header = desk.pen.view.header
+            context = SectionContext(session_id=header.id, cwd=header.cwd, model=desk.chosen.model)
             given = await desk.sections.ask(context, tools or ())
             if desk.sections.asked_for:  # that took its time; what is compared with is what the message comes behind
                 await insist(desk.pen.session_log, CatchUp())
@@ -243,7 +240,7 @@ class Agent(Actor[Asked]):
             return Prepared(change(given, replay(selection.messages), tools=tools, now_ms=now_ms))
         return Prepared(None)
 
-    async def _answer(self, number: int, run: _Run) -> Answered:
+    async def _answer(self, number: int, run: Run) -> Answered:
         desk = self._desk
         selection = await insist(desk.projection, Select())
         asked = Generate(
@@ -258,17 +255,20 @@ class Agent(Actor[Asked]):
             answer = await run.ask(desk.model_actor, asked, StopCall(call_id=asked.call_id))
         except (ActorCrashed, OperationCrashed) as crash:
             answer = self._no_answer(str(crash))
-        return Answered(answer, self._jitter() if answer.stop_reason == "error" else 0.0)
-
-    def _jitter(self) -> float:
-        return int.from_bytes(self._desk.pen.environment.random(2), "big") / 2**16
+        called_for = recovery(answer, asked.model) if desk.settings.enabled else None
+        return Answered(
+            answer,
+            jitter=desk.pen.environment.fraction() if answer.stop_reason == "error" else 0.0,
+            recovery=called_for,
+            tried=called_for is not None and was_tried(desk.pen.view),
+        )
 
     def _no_answer(self, error: str) -> AssistantMessage:
         """A call that broke is a failed answer like any other: the log shows it, and it is not sent again."""
         now = self._desk.pen.environment.now_ms()
         return unfinished(Draft(), self._desk.chosen.model, started_ms=now, reason="error", error=error)
 
-    async def _tools(self, do: CallTools, run: _Run) -> ToolsDone:
+    async def _tools(self, do: CallTools, run: Run) -> ToolsDone:
         if run.log.last is None:
             raise AssertionError("calls are run of an answer that is in the log")
         asked = RunTools(
@@ -280,35 +280,29 @@ class Agent(Actor[Asked]):
         try:
             ran = await run.ask(self._desk.tools, asked, StopTools(batch_id=asked.batch_id))
         except (ActorCrashed, OperationCrashed):
-            ran = await self._broken(asked)
-        run.log.last = ran.last
+            ran = await self._broken(asked, run)
+        run.log.follow(ran.last)
         return ToolsDone(ran.results, run.stopped)
 
-    async def _broken(self, asked: RunTools) -> ToolsRan:
+    async def _broken(self, asked: RunTools, run: Run) -> ToolsRan:
         """What ran the calls broke: results that are in the log stand, the other calls are told so, and none is run again."""
         there, last = results_behind(self._desk.pen.view, asked.behind)
         lacking = tuple(call for call in asked.calls if call.id not in there)
         if lacking:
             rest = RunTools(batch_id=f"{asked.batch_id}/rest", calls=lacking, behind=last, unrun="broken")
-            ran = await insist(self._desk.tools, rest)
+            ran = await run.ask(self._desk.tools, rest, StopTools(batch_id=rest.batch_id))
             there |= {one.message.tool_call_id: one for one in ran.results}
             last = ran.last
         return ToolsRan(results=tuple(there[call.id] for call in asked.calls), last=last)
 
-    async def _wait(self, delay_ms: float, run: _Run) -> Waited:
-        with trio.CancelScope() as run.idling:
-            if not run.stopped:
-                await trio.sleep(delay_ms / 1000)
-        run.idling = None
+    async def _wait(self, delay_ms: float, run: Run) -> Waited:
+        with run.idle():
+            await trio.sleep(delay_ms / 1000)
         return Waited(run.stopped)
 
     async def _abort(self) -> None:
-        runs = tuple(self._runs.values())
-        for run in runs:
-            await run.stop()
-        for run in runs:
-            if run.begun:  # another one is stopped when it begins
-                await run.ended.wait()
+        async with self._compacting.stopped():
+            await self._runs.abort()
 
 
 def _settled(aborted: bool, error: Exception | None, unrecorded: AssistantMessage | None = None) -> AgentSettled:

@@ -8,9 +8,12 @@ import attrs
 
 from sapwood.actors.agent.run import Rules
 from sapwood.actors.agent.sections import Sections
+from sapwood.actors.compaction.threshold import CompactionSettings
+from sapwood.actors.exclusion.lease import Lease
 from sapwood.actors.inbox import Shelf
 from sapwood.actors.kernel import Ref
 from sapwood.actors.session_log.run_log import Pen
+from sapwood.actors.summaries.file_lists import PATH_ARGUMENTS, Access, PathArguments
 from sapwood.actors.tools import Tool
 from sapwood.events.messages import ToolDefinition
 from sapwood.events.models import Model
@@ -35,6 +38,15 @@ class Chosen:
         """What the model is to be told of tools; None: what it was told stays."""
         return None if self.active is None else tuple(tool.definition for tool in self.tools().values())
 
+    def paths(self) -> PathArguments:
+        """Which arguments of which tool are paths: by the host's word, and by Pi's names for tools that it did not give (C12)."""
+        return {**PATH_ARGUMENTS, **{tool.name: _paths_of(tool) for tool in self.known.values()}}
+
+
+def _paths_of(tool: Tool) -> tuple[tuple[str, Access], ...]:
+    read: list[tuple[str, Access]] = [(name, "read") for name in tool.reads]
+    return (*read, *((name, "write") for name in tool.writes))
+
 
 @attrs.frozen(kw_only=True)
 class Desk:
@@ -48,8 +60,9 @@ class Desk:
     shelf: Shelf
     pen: Pen
     publish: Callable[[Event], int]
-    release: Callable[[str], None]
-    """Gives the tree back."""
+    compaction: Ref
+    settings: CompactionSettings
+    lease: Lease
     chosen: Chosen
     sections: Sections
     rules: Rules

@@ -7,6 +7,8 @@
 5. A turn is prepared before its first message is recorded; what changed of the prompt comes before that (P7).
 6. Steering enters before the next request, follow-ups when the run would end (R3). What was stopped asks for neither.
 7. A failed answer may be asked for again, by the one policy (M4): with a low-level run of its own, and nothing new but what was steered.
+8. The context is looked at before a run, between turns and behind a run (C3): never between a call and its result, nor before a retry.
+9. A request that was too large is hidden, the past is compacted, and it is made again, once (C16). Where that fails the run ends as it is.
 """
 
 from __future__ import annotations
@@ -20,13 +22,19 @@ from sapwood.actors.agent.steps import (
     Broke,
     CallModel,
     CallTools,
+    Check,
+    Checked,
     Do,
     End,
     Happened,
+    Hidden,
+    Hide,
     Prepare,
     Prepared,
     Record,
     Recorded,
+    Recover,
+    Recovered,
     Started,
     TakeNext,
     Tell,
@@ -37,6 +45,7 @@ from sapwood.actors.agent.steps import (
     Wait,
     Waited,
 )
+from sapwood.actors.compaction.recovery import FAILED_WORDS, Recovery
 from sapwood.actors.model.retry import Again, No, RetryPolicy, retry
 from sapwood.events.commands import Input, QueueMode
 from sapwood.events.content import ToolCall
@@ -47,13 +56,18 @@ from sapwood.events.runtime import (
     AgentStart,
     AutoRetryEnd,
     AutoRetryStart,
+    CompactionEnd,
     MessageEnd,
     MessageStart,
+    SessionCompactFailed,
     TurnEnd,
     TurnStart,
 )
 
 NEXT: Final = TakeNext(("steering", "follow_up"), begins=True)
+STEERED: Final = TakeNext(("steering",), begins=False)
+LOOKED: Final = Check(sends=False)
+"""Behind a run: nothing is sent, so nothing is too large to be sent."""
 CANCELLED: Final = "the wait before another attempt was cancelled"
 
 
@@ -81,8 +95,14 @@ class RunState:
     """Whether the answer that failed is asked for again; None for one that did not fail."""
     messages: tuple[Message, ...] = ()
     """What this low-level run put into the log."""
-    over: bool = False
-    """Whether its end was told."""
+    over: bool = True
+    """Whether its end was told, or its beginning not yet."""
+    opening: tuple[Do, ...] | None = None
+    """What a low-level run begins with that waits for the context to be looked at."""
+    recovery: Recovery | None = None
+    """What the answer that came last calls for."""
+    tried: bool = False
+    """Whether that was tried before."""
     todo: tuple[Do, ...] = ()
     unrecorded: AssistantMessage | None = None
     """What the model said, until it is in the log."""
@@ -105,26 +125,31 @@ def next_step(state: RunState, happened: Happened) -> tuple[RunState, Do]:
 def _after(state: RunState, happened: Happened) -> RunState:
     match happened:
         case Started(input=taken):
-            return _begun(state, *_saying(taken), TakeNext(("steering",), begins=False))
-        case Told():
+            return _opened(state, (taken,), *_saying(taken), STEERED)
+        case Told() | Hidden():
             return state
+        case Checked():
+            return state if state.opening is None else _begun(state, *state.opening)
+        case Recovered():
+            return _recovered(state, happened)
         case Prepared(change=change):
             return state if change is None else _first(state, *_announced(change))
         case Took():
             return _took(state, happened)
         case Answered(message=answer, jitter=jitter):
             state = attrs.evolve(state, number=state.number + 1, retry=_verdict(state, answer, jitter))
-            return _first(attrs.evolve(state, unrecorded=answer), Record(answer))
+            state = attrs.evolve(state, unrecorded=answer, recovery=happened.recovery, tried=happened.tried)
+            return _first(state, Record(answer))
         case Recorded(message=message, entry_id=entry_id):
             state = attrs.evolve(state, messages=(*state.messages, message), unrecorded=None)
-            state = _answered(state, message) if isinstance(message, AssistantMessage) else state
+            state = _answered(state, message, entry_id) if isinstance(message, AssistantMessage) else state
             return _first(state, Tell(MessageEnd(message=message, entry_id=entry_id)))
         case ToolsDone():
             return _tools_done(state, happened)
         case Waited(stopped=True):
             return _first(state, _gave_up(state, CANCELLED), End(aborted=True))
         case Waited():
-            return _begun(state, TakeNext(("steering",), begins=False))
+            return _begun(state, STEERED)
         case Broke() if state.ending is not None:  # in telling that it ends
             return attrs.evolve(state, todo=(state.ending,))
         case Broke(error=error):
@@ -139,15 +164,24 @@ def _first(state: RunState, *things: Do) -> RunState:
     return attrs.evolve(state, todo=(*things, *state.todo))
 
 
+def _opened(state: RunState, incoming: tuple[Input, ...], *things: Do) -> RunState:
+    """A low-level run begins with these, once the context was looked at."""
+    return _first(attrs.evolve(state, opening=things), Check(incoming))
+
+
 def _begun(state: RunState, *things: Do) -> RunState:
     """A low-level run begins, with these before its first request."""
-    state = attrs.evolve(state, messages=(), over=False)
+    state = attrs.evolve(state, messages=(), over=False, opening=None)
     return _first(_turn(state, 0, *things), Tell(AgentStart()))
 
 
 def _turn(state: RunState, turn_index: int, *things: Do) -> RunState:
     todo = (Tell(TurnStart(turn_index=turn_index)), Prepare(), *things, CallModel(state.number))
     return _first(attrs.evolve(state, turn_index=turn_index), *todo)
+
+
+def _next_turn(state: RunState, incoming: tuple[Input, ...], *things: Do) -> RunState:
+    return _first(_turn(state, state.turn_index + 1, *things), Check(incoming))
 
 
 def _saying(taken: Input) -> tuple[Do, ...]:
@@ -163,17 +197,31 @@ def _took(state: RunState, took: Took) -> RunState:
     if taken is None:
         if not asked.begins:
             return state
+        if took.stopped:
+            return _stopped(state)
         if state.over:
             return _first(state, End(aborted=False))
-        return _first(
-            attrs.evolve(state, over=True), *_closing(state), NEXT
-        )  # who hears of the end may queue something
+        closing = (*_closing(state), LOOKED)
+        return _first(attrs.evolve(state, over=True), *closing, NEXT)  # who hears of the end may queue something
     mode = state.rules.steering if took.queue == "steering" else state.rules.follow_up
-    more = (TakeNext((took.queue,), begins=False),) if mode == "all" else ()
+    more: tuple[Do, ...] = (TakeNext((took.queue,), begins=False),) if mode == "all" else ()
     things = (TellQueue(), *_saying(taken), *more)
     if not asked.begins:
         return _first(state, *things)
-    return _begun(state, *things) if state.over else _turn(state, state.turn_index + 1, *things)
+    if took.queue == "follow_up":
+        things = (*things, STEERED)
+    return _opened(state, (taken,), *things) if state.over else _next_turn(state, (taken,), *things)
+
+
+def _recovered(state: RunState, recovered: Recovered) -> RunState:
+    if recovered.stopped:
+        return _stopped(state)
+    return _begun(state, STEERED) if recovered.done else _first(state, NEXT)
+
+
+def _stopped(state: RunState) -> RunState:
+    """What was to be done is not done."""
+    return attrs.evolve(state, todo=(*_closing(state), End(aborted=True)), over=True, opening=None)
 
 
 def _verdict(state: RunState, answer: AssistantMessage, jitter: float) -> Again | No | None:
@@ -182,10 +230,12 @@ def _verdict(state: RunState, answer: AssistantMessage, jitter: float) -> Again 
     return retry(answer.error_message, state.attempt + 1, state.rules.retry, jitter=jitter)
 
 
-def _answered(state: RunState, answer: AssistantMessage) -> RunState:
+def _answered(state: RunState, answer: AssistantMessage, entry_id: EntryId) -> RunState:
     """What follows an answer that is in the log."""
     turn_end = Tell(TurnEnd(message=answer, tool_results=()))
     calls = tuple(block for block in answer.content if isinstance(block, ToolCall))
+    if state.recovery is not None:
+        return _recovering(state, state.recovery, turn_end, entry_id)
     match answer.stop_reason, state.retry:
         case "error", Again(delay_ms=delay_ms):
             again = AutoRetryStart(
@@ -198,8 +248,8 @@ def _answered(state: RunState, answer: AssistantMessage) -> RunState:
             return _first(attrs.evolve(state, attempt=state.attempt + 1, over=True), *todo)
         case "error" | "aborted" as reason, _:
             gave_up = (_gave_up(state, answer.error_message),) if state.attempt else ()
-            last = End(aborted=True) if reason == "aborted" else NEXT
-            todo = (turn_end, *_closing(state), *gave_up, last)
+            last = (End(aborted=True),) if reason == "aborted" else (LOOKED, NEXT)
+            todo = (turn_end, *_closing(state), *gave_up, *last)
             return _first(attrs.evolve(state, attempt=0, over=True), *todo)
         case reason, _:
             good = (Tell(AutoRetryEnd(success=True, attempt=state.attempt)),) if state.attempt else ()
@@ -207,6 +257,24 @@ def _answered(state: RunState, answer: AssistantMessage) -> RunState:
             if not calls:
                 return _first(state, *good, turn_end, NEXT)
             return _first(state, *good, CallTools(state.number, calls, truncated=reason == "length"))
+
+
+def _recovering(state: RunState, recovery: Recovery, turn_end: Tell, entry_id: EntryId) -> RunState:
+    """The end of a low-level run whose answer calls for a compaction (C16)."""
+    tried = (Tell(AutoRetryEnd(success=not recovery.retries, attempt=state.attempt)),) if state.attempt else ()
+    again = recovery.retries and not state.tried
+    ended = (turn_end, *_closing(state, will_retry=again), *tried)
+    over = attrs.evolve(state, attempt=0, over=True)
+    if again:
+        return _first(over, *ended, Hide(entry_id), Recover(will_retry=True))
+    if not recovery.retries:
+        return _first(over, *ended, Recover(will_retry=False))
+    words = FAILED_WORDS[recovery.kind]
+    end = CompactionEnd(reason="overflow", aborted=False, will_retry=False, error_message=words)
+    failed = SessionCompactFailed(
+        reason="overflow", error_message=words, aborted=False, will_retry=False, from_extension=False
+    )
+    return _first(over, *ended, Tell(end), Tell(failed), NEXT)
 
 
 def _tools_done(state: RunState, done: ToolsDone) -> RunState:
@@ -223,7 +291,7 @@ def _tools_done(state: RunState, done: ToolsDone) -> RunState:
         return _first(attrs.evolve(state, over=True), *told, *_closing(state), End(aborted=True))
     if all(ran.terminate for ran in done.results):
         return _first(state, *told, NEXT)
-    return _first(_turn(state, state.turn_index + 1, TakeNext(("steering",), begins=False)), *told)
+    return _first(_next_turn(state, (), STEERED), *told)
 
 
 def _closing(state: RunState, *, will_retry: bool = False) -> tuple[Do, ...]:

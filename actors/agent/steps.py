@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import attrs
 
+from sapwood.actors.compaction.recovery import Recovery
 from sapwood.events.base import Number
 from sapwood.events.commands import Input, QueueName
 from sapwood.events.content import ToolCall
@@ -65,6 +66,30 @@ class CallTools:
 
 
 @attrs.frozen
+class Check:
+    """Compact, if the context is too large for the next request (C3)."""
+
+    incoming: tuple[Input, ...] = ()
+    """What is about to be said, besides what the log has."""
+    sends: bool = True
+    """Whether a request follows: one that cannot be made to fit is not sent (C17)."""
+
+
+@attrs.frozen
+class Hide:
+    """Append that the model does not see this entry any more."""
+
+    entry_id: EntryId
+
+
+@attrs.frozen
+class Recover:
+    """Compact, since a request was too large (C16)."""
+
+    will_retry: bool
+
+
+@attrs.frozen
 class Wait:
     """Let so many milliseconds go by."""
 
@@ -82,7 +107,7 @@ class End:
     """The answer that was to be recorded then."""
 
 
-Do = Tell | TellQueue | Prepare | Record | TakeNext | CallModel | CallTools | Wait | End
+Do = Tell | TellQueue | Prepare | Record | TakeNext | CallModel | CallTools | Check | Hide | Recover | Wait | End
 
 
 @attrs.frozen
@@ -114,12 +139,14 @@ class Recorded:
 
 @attrs.frozen
 class Took:
-    """What was taken, if there was anything; a run that was stopped takes nothing."""
+    """What was taken, if there was anything."""
 
     asked: TakeNext
     input: Input | None = None
     queue: QueueName = "steering"
     """Where it waited."""
+    stopped: bool = False
+    """Whether the run was stopped: then it takes nothing."""
 
 
 @attrs.frozen
@@ -129,6 +156,10 @@ class Answered:
     message: AssistantMessage
     jitter: float = 0.0
     """A number from 0 up to 1, drawn for the wait before another attempt."""
+    recovery: Recovery | None = None
+    """Whether it calls for a compaction."""
+    tried: bool = False
+    """Whether such a recovery was tried since the last input or good answer."""
 
 
 @attrs.frozen
@@ -136,6 +167,29 @@ class ToolsDone:
     """Every call has its result in the log, in the order of the calls."""
 
     results: tuple[Ran, ...]
+    stopped: bool = False
+    """Whether the run was stopped meanwhile."""
+
+
+@attrs.frozen
+class Checked:
+    """The context was looked at, and made smaller where that was due and could be done.
+
+    A run that was stopped meanwhile goes on to its next request, which is answered as stopped: so the log tells.
+    """
+
+
+@attrs.frozen
+class Hidden:
+    """The edit is in the log."""
+
+
+@attrs.frozen
+class Recovered:
+    """The compaction that a recovery needs was tried."""
+
+    done: bool
+    """Whether its entry is in the log, and the attempt may be made again."""
     stopped: bool = False
     """Whether the run was stopped meanwhile."""
 
@@ -154,4 +208,6 @@ class Broke:
     error: SapwoodError
 
 
-Happened = Started | Told | Prepared | Recorded | Took | Answered | ToolsDone | Waited | Broke
+Happened = (
+    Started | Told | Prepared | Recorded | Took | Answered | ToolsDone | Checked | Hidden | Recovered | Waited | Broke
+)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from sapwood.actors.exclusion.lease import Lease
-from sapwood.actors.exclusion.table import HOLDS, RUNNING, AbortFirst, At, Busy, Grant, Queue, decide
+from sapwood.actors.exclusion.table import HOLDS, RUNNING, AbortFirst, Busy, Grant, Queue, decide
 from sapwood.actors.kernel import Actor, Refuse, Reply
 from sapwood.events.errors import Refused
 from sapwood.events.requests import Acquire
@@ -18,7 +18,7 @@ class Exclusion(Actor[Acquire]):
         self._lease = lease
 
     def handle(self, message: Acquire) -> Reply | Refuse:
-        verdict = decide(self._at(), message.newcomer)
+        verdict = decide(self._lease.at, message.newcomer)
         match verdict:
             case Grant():
                 self._lease.grant(HOLDS[message.newcomer], message.key)
@@ -30,7 +30,3 @@ class Exclusion(Actor[Acquire]):
                 return Refuse(Refused("busy", RUNNING))
             case _:
                 assert_never(verdict)
-
-    def _at(self) -> At:
-        holder = self._lease.holder
-        return "run_compacting" if holder == "run" and self._lease.compacting else holder

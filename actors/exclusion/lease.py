@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import trio
 
+from sapwood.actors.exclusion.table import At
 from sapwood.events.requests import Holder
 
 
@@ -21,6 +22,11 @@ class Lease:
     @property
     def holder(self) -> Holder:
         return self._holder
+
+    @property
+    def at(self) -> At:
+        """The holder, and whether it is a run that compacts."""
+        return "run_compacting" if self._holder == "run" and self.compacting else self._holder
 
     def grant(self, holder: Holder, key: str) -> None:
         """For the exclusion actor alone: from now on `key` holds the tree."""

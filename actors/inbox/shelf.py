@@ -7,12 +7,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterator, Sequence
 
 import trio
 
 from sapwood.actors.inbox.queues import Queues
-from sapwood.events.commands import Failed, Input, InputOutcome
+from sapwood.events.commands import Failed, Input, InputOutcome, Returned
 from sapwood.events.errors import SapwoodError
 from sapwood.events.ids import EntryId
 from sapwood.events.runtime import QueueUpdate
@@ -156,6 +156,16 @@ class Shelf:
         handle = self._take(entry_id)
         if handle is not None:
             handle.settle(outcome)
+
+    def hand_back(self, recorded: Container[object]) -> tuple[Returned, ...]:
+        """Give back what waits in the queues, whole; each handle has that outcome too (C15). What is recorded is none of it."""
+        queued = self._queues.present()
+        returned: list[Returned] = []
+        for one in (*queued.steering, *queued.follow_up):
+            if one.entry_id not in recorded:
+                returned.append(Returned(text=one.text, images=one.images))
+                self.resolve(one.entry_id, returned[-1])
+        return tuple(returned)
 
     def fail(self, entry_id: EntryId, error: SapwoodError) -> None:
         """The input was not taken, and why; it is handed back whole with the error."""

@@ -70,8 +70,9 @@ class ModelActor(Actor[Generate | StopCall]):
         call = self._calls[asked.call_id] = _Call(trio.CancelScope(), Draft())
         if self._stops.begins(asked.call_id):
             call.scope.cancel(reason=STOPPED)
-        opening = unfinished(Draft(), model, started_ms=started, reason="pending", error=None)
-        self._publish(MessageStart(message=opening))
+        if asked.purpose == "turn":  # what else a model says is no message of the session
+            opening = unfinished(Draft(), model, started_ms=started, reason="pending", error=None)
+            self._publish(MessageStart(message=opening))
         part = Apart(lambda: self._streamed(asked, call), name=f"stream {asked.call_id}", grace=LEAVE_AFTER)
         error: str | None = None
         try:
@@ -114,7 +115,13 @@ class ModelActor(Actor[Generate | StopCall]):
         )
         self._tell(outgoing)
         request = Request(
-            model=asked.model, purpose=asked.purpose, messages=outgoing.messages, thinking_level=asked.thinking_level
+            model=asked.model,
+            purpose=asked.purpose,
+            messages=outgoing.messages,
+            thinking_level=asked.thinking_level,
+            max_output=asked.max_output,
+            cache_write=asked.cache_write,
+            cache_key=asked.cache_key,
         )
         async with provider.stream(request) as pieces, _closing(pieces):
             async for piece in pieces:
@@ -123,7 +130,8 @@ class ModelActor(Actor[Generate | StopCall]):
                 told = call.draft.add(piece)
                 if told is None:
                     return
-                self._publish(MessageUpdate(call_id=asked.call_id, assistant_message_event=told))
+                if asked.purpose == "turn":
+                    self._publish(MessageUpdate(call_id=asked.call_id, assistant_message_event=told))
                 await trio.lowlevel.checkpoint()  # a provider that never waits must not hold up whoever would stop it
 
     def _tell(self, outgoing: Outgoing) -> None:

@@ -26,8 +26,11 @@ SPREAD: Final = 0.25
 MOST_DOUBLINGS: Final = 30
 """A thousand million times the first wait: beyond any cap, and a number that can be reckoned with."""
 
+TOO_LARGE: Final = "the request is too large"
+"""Why, of a request that would fit after a compaction (C16)."""
+
 HOPELESS: Final[Mapping[str, tuple[str, ...]]] = {
-    "the request is too large": (
+    TOO_LARGE: (
         r"context[ _](?:length|window|size)",
         r"maximum (?:prompt|number of tokens)",
         r"(?:prompt|input) is too long",

@@ -14,17 +14,17 @@ from sapwood.actors.environment import RunSync
 from sapwood.actors.kernel import Actor, Refuse, Reply, Start
 from sapwood.actors.projection.counts import Counts, Uncounted, go_on
 from sapwood.actors.projection.fold import Fold, Note
-from sapwood.events.context import Context, Measured
+from sapwood.events.context import Context, Measured, Surveyed
 from sapwood.events.errors import StoreError
 from sapwood.events.ids import EntryId
-from sapwood.events.requests import Measure, PrepareCounting, Project, Select
+from sapwood.events.requests import Measure, PrepareCounting, Project, Select, Survey
 from sapwood.events.runtime import Diagnostic, EntryAppended, Event
 
 AT_A_TIME: Final = 262_144
 """Characters that are counted in one go elsewhere, where nobody can cancel it: a fifth of a second at most. So long waits who leaves."""
 
 
-class Projection(Actor[Select | Project | Measure | PrepareCounting | EntryAppended]):
+class Projection(Actor[Select | Project | Measure | Survey | PrepareCounting | EntryAppended]):
     """Owns the fold of the active branch. Made anew, it folds from the log again: nothing is lost with it, and nothing counted twice."""
 
     def __init__(
@@ -37,14 +37,14 @@ class Projection(Actor[Select | Project | Measure | PrepareCounting | EntryAppen
         self._told: set[Note] = set()
 
     def handle(
-        self, message: Select | Project | Measure | PrepareCounting | EntryAppended
+        self, message: Select | Project | Measure | Survey | PrepareCounting | EntryAppended
     ) -> Reply | Refuse | Start | None:
         match message:
             case PrepareCounting():
                 return Start(self._prepare, "load_counter")
             case EntryAppended(entry_id=entry_id):
                 return self._ahead(entry_id) if self._pull() is None else None
-            case Select() | Project() | Measure():
+            case Select() | Project() | Measure() | Survey():
                 unread = self._pull()
                 return self._asked(message) if unread is None else Refuse(unread)
             case _:
@@ -63,26 +63,28 @@ class Projection(Actor[Select | Project | Measure | PrepareCounting | EntryAppen
                 self._publish(Diagnostic(code=note.code, message=note.message, entry_id=note.entry_id))
         return None
 
-    def _asked(self, question: Select | Project | Measure) -> Reply | Start:
+    def _asked(self, question: Select | Project | Measure | Survey) -> Reply | Start:
         match question:
             case Select():
                 return Reply(self._fold.selection())
-            case Project() | Measure():
+            case Project() | Measure() | Survey():
                 if not self._counts.belong_elsewhere(self._lacking(question)):
                     return Reply(self._answer(question))
                 return Start(partial(self._count, question), "count")
             case _:
                 assert_never(question)
 
-    def _lacking(self, question: Project | Measure) -> list[Uncounted]:
+    def _lacking(self, question: Project | Measure | Survey) -> list[Uncounted]:
         return self._counts.lacking(self._fold.counted_for(question))
 
-    def _answer(self, question: Project | Measure) -> Context | Measured:
+    def _answer(self, question: Project | Measure | Survey) -> Context | Measured | Surveyed:
         match question:
             case Project():
                 return self._fold.context()
             case Measure():
                 return self._fold.measure()
+            case Survey(tokens=tokens):
+                return self._fold.survey(tokens)
             case _:
                 assert_never(question)
 
@@ -103,7 +105,7 @@ class Projection(Actor[Select | Project | Measure | PrepareCounting | EntryAppen
         await self._run_sync(self._counts.prepare)
         self._warn()
 
-    async def _count(self, question: Project | Measure) -> Context | Measured:
+    async def _count(self, question: Project | Measure | Survey) -> Context | Measured | Surveyed:
         """Count until little is left; then what is asked is answered as things stand by then."""
         while self._counts.belong_elsewhere(lacking := self._lacking(question)):
             await self._elsewhere(lacking)

@@ -103,6 +103,15 @@ class Counts:
             known = self._known[key] = tuple(map(self._counting(), messages))
         return known
 
+    def of_text(self, text: str) -> int:
+        """Tokens of a text that is no message of the log. Not remembered."""
+        counter = self._counting()
+        return -(-sum(map(counter.text, counter.cut(text))) // counter.weight)
+
+    def known(self, key: Key) -> tuple[int, ...] | None:
+        """Tokens of each message of an entry, if they were counted."""
+        return self._known.get(key)
+
     def lacking(self, asked: Iterable[Uncounted]) -> list[Uncounted]:
         """Those of them that are still to be counted."""
         return [one for one in asked if one.key not in self._known]

@@ -8,15 +8,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, assert_never
+from typing import assert_never
 
 import attrs
 
+from sapwood.actors.projection.counter import heuristic
 from sapwood.actors.projection.counts import Counts, Key, Uncounted
+from sapwood.actors.projection.explaining import explanation
+from sapwood.actors.projection.gauge import Gauge
+from sapwood.actors.projection.last_chosen import last_model, last_thinking_level
 from sapwood.actors.projection.selection import Messages, apply_edit, messages_of, without_prompt
 from sapwood.actors.projection.tokens import Basis, Placed, basis_of, measured
 from sapwood.actors.readable import Readable
-from sapwood.events.context import Absent, Context, ContextItem, ContextUsage, Measured, Selection
+from sapwood.events.context import (
+    Context,
+    ContextItem,
+    ContextUsage,
+    Measured,
+    SelectedEntry,
+    Selection,
+    Surveyed,
+)
 from sapwood.events.entries import (
     Compaction,
     ContextEdit,
@@ -29,28 +41,8 @@ from sapwood.events.entries import (
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import AssistantMessage
 from sapwood.events.models import Model
-from sapwood.events.requests import Measure, Project
+from sapwood.events.requests import Measure, Project, Survey
 from sapwood.store.tree import Tree
-
-SPEAKING: Final = frozenset({"message", "custom_message", "branch_summary", "compaction"})
-"""Kinds that have something to say to the model."""
-
-
-@attrs.define
-class _Selected:
-    """An entry of the selection and the messages that it gives."""
-
-    place: int
-    """On the path, from the root."""
-    entry: Entry
-    messages: Messages
-    edit: ContextEdit | None = None
-    """The latest of the edits that came for it."""
-
-    @property
-    def key(self) -> Key:
-        """Under which its messages are counted: all of them, or it has none here."""
-        return self.entry.id, None if self.edit is None else self.edit.id
 
 
 @attrs.frozen
@@ -74,14 +66,16 @@ class Fold:
         """Of the path to the leaf. An entry's place is counted on it: the order of the file may be another one."""
         self._rehung = 0
         """How often the tree had re-hung old entries when the path was folded."""
-        self._selected: list[_Selected] = []
-        self._at: dict[EntryId, _Selected] = {}
+        self._selected: list[SelectedEntry] = []
+        self._at: dict[EntryId, int] = {}
+        """Where in the selection an entry is."""
         self._latest: dict[EntryId, ContextEdit] = {}
         """The latest edit of each target, one that has not come yet included: it is edited when it comes."""
         self._edits: list[tuple[int, int]] = []
         self._compaction: int | None = None
         self._model: tuple[str, str] | None = None
         self._thinking = "off"
+        self._gauge = Gauge()
         self.notes: list[Note] = []
 
     def pull(self) -> None:
@@ -95,7 +89,7 @@ class Fold:
         try:
             self._rehung = self._view.tree.rehung
             path = self._view.tree.path(leaf)
-            self._model, self._thinking = self._last_model(path), self._last_thinking(path)
+            self._model, self._thinking = last_model(self._view, path), last_thinking_level(self._view, path)
             for place in self._choose(path):
                 self._take(place, self._view.entry(path[place]))
             self._length = len(path)
@@ -105,15 +99,19 @@ class Fold:
         self._leaf, self._seen = leaf, len(self._view)
 
     def _forget(self) -> None:
-        self._selected, self._at, self._latest, self._edits, self.notes = [], {}, {}, [], []
+        self._clear()
         self._compaction, self._model, self._thinking = None, None, "off"
         self._leaf, self._seen, self._length = None, 0, 0
+
+    def _clear(self) -> None:
+        self._selected, self._at, self._latest, self._edits, self.notes = [], {}, {}, [], []
+        self._gauge = Gauge()
 
     def context(self, *, explained: bool = False) -> Context:
         """The selection, each message with its entry; `explained`: also why an entry of the path gives none, and where history is lost."""
         leaf = None if self._leaf is None else self._view.tree.id(self._leaf)
         items = tuple(self._items())
-        absent, gaps = (self._absent(), self._gaps()) if explained else ({}, {})
+        absent, gaps = explanation(self._view.tree, self._leaf, self._selected) if explained else ({}, {})
         return Context(
             leaf=leaf,
             items=items,
@@ -137,24 +135,59 @@ class Fold:
     def measure(self) -> Measured:
         """How full the context is (T5)."""
         basis = self._basis()
-        tokens = [count for selected, before in self._behind_report(basis) for count in self._tokens(selected)[before:]]
-        return measured(basis, tokens, self._counts.name() if tokens else None)
+        if basis.source != "reported":
+            tokens = [self._gauge.total(self._selected, self._tokens)]
+        else:
+            tokens = [n for selected, before in self._behind_report(basis) for n in self._tokens(selected)[before:]]
+        return measured(basis, tokens, self._counts.name() if basis.following else None)
 
-    def counted_for(self, question: Project | Measure) -> Iterator[Uncounted]:
+    def survey(self, tokens: int) -> Surveyed:
+        """The selection itself, and what its newest entries count: so many that they come to more than `tokens`, or all of them."""
+        counted: list[int] = []
+        total = 0
+        for selected in reversed(self._selected):
+            if total > tokens:
+                break
+            counted.append(sum(self._tokens(selected)))
+            total += counted[-1]
+        return Surveyed(
+            leaf=None if self._leaf is None else self._view.tree.id(self._leaf),
+            entries=tuple(self._selected),
+            tokens=tuple(reversed(counted)),
+            measured=self.measure(),
+            compacted=self._compaction is not None,
+            thinking_level=self._thinking,
+        )
+
+    def _newest(self, tokens: int) -> Iterator[SelectedEntry]:
+        """The entries that a survey looks at, as far as that can be known before they are counted: by the heuristic, where they are not."""
+        total = 0
+        for selected in reversed(self._selected):
+            if total > tokens:
+                return
+            yield selected
+            known = self._counts.known(_key(selected))
+            total += sum(map(heuristic, selected.messages)) if known is None else sum(known)
+
+    def counted_for(self, question: Project | Measure | Survey) -> Iterator[Uncounted]:
         """What has to be counted before that is answered, or was."""
         match question:
             case Project():
-                wanted: Sequence[_Selected] = self._selected
+                wanted: Sequence[SelectedEntry] = self._selected
             case Measure():
-                wanted = [selected for selected, _ in self._behind_report(self._basis())]
+                wanted = self._measured_for()
+            case Survey(tokens=tokens):
+                wanted = [*self._newest(tokens), *self._measured_for()]
             case _:
                 assert_never(question)
-        return (Uncounted(selected.key, selected.messages) for selected in wanted if selected.messages)
+        return (Uncounted(_key(selected), selected.messages) for selected in wanted if selected.messages)
 
     def uncounted(self, entry_id: EntryId) -> Uncounted | None:
         """What an entry says here, to be counted; None for one that says nothing."""
-        selected = self._at.get(entry_id)
-        return None if selected is None or not selected.messages else Uncounted(selected.key, selected.messages)
+        at = self._at.get(entry_id)
+        if at is None or not (selected := self._selected[at]).messages:
+            return None
+        return Uncounted(_key(selected), selected.messages)
 
     def usage(self, model: Model) -> ContextUsage:
         """How full the window of `model` is; unknown after a compaction until an answer came (T5)."""
@@ -207,12 +240,13 @@ class Fold:
 
     def _compact(self, compaction: Compaction) -> bool:
         """Select anew what a compaction keeps, if all of that is selected now: so it costs the new selection, and not the path."""
-        first = self._at.get(compaction.first_kept_entry_id)
+        at = self._at.get(compaction.first_kept_entry_id)
+        first = None if at is None else self._selected[at]
         if first is None and compaction.first_kept_entry_id != compaction.id:
             return False
         kept = [] if first is None else [one for one in self._selected if one.place >= first.place]
         kept.sort(key=lambda one: one.place)  # the compaction at the head has its place among them
-        self._selected, self._at, self._latest, self._edits, self.notes = [], {}, {}, [], []
+        self._clear()
         self._compaction = self._length
         self._take(self._length, compaction)
         for one in kept:
@@ -246,17 +280,19 @@ class Fold:
             self._edit(place, entry)
         edit = self._latest.get(entry.id)
         messages = messages_of(entry) if edit is None else apply_edit(entry, edit.replacement)
-        selected = _Selected(place, entry, self._kept(place, entry, messages), edit)
-        self._selected.append(selected)
-        self._at[entry.id] = selected
+        self._at[entry.id] = len(self._selected)
+        self._selected.append(SelectedEntry(place, entry, self._kept(place, entry, messages), edit))
+        self._gauge.came(self._selected)
 
     def _edit(self, place: int, edit: ContextEdit) -> None:
         self._latest[edit.target_id] = edit
-        target = self._at.get(edit.target_id)
-        if target is None:
+        at = self._at.get(edit.target_id)
+        if at is None:
             return
-        target.edit = edit
-        target.messages = self._kept(target.place, target.entry, apply_edit(target.entry, edit.replacement))
+        target = self._selected[at]
+        messages = self._kept(target.place, target.entry, apply_edit(target.entry, edit.replacement))
+        self._selected[at] = SelectedEntry(target.place, target.entry, messages, edit)
+        self._gauge.changed(self._selected, at, target)
         self._edits.append((target.place, place))
 
     def _kept(self, place: int, entry: Entry, messages: Messages) -> Messages:
@@ -270,18 +306,25 @@ class Fold:
             for message, tokens in zip(selected.messages, self._tokens(selected), strict=True):
                 yield ContextItem(entry_id=selected.entry.id, message=message, tokens=tokens)
 
-    def _tokens(self, selected: _Selected) -> tuple[int, ...]:
-        return self._counts.of(selected.key, selected.messages) if selected.messages else ()
+    def _tokens(self, selected: SelectedEntry) -> tuple[int, ...]:
+        return self._counts.of(_key(selected), selected.messages) if selected.messages else ()
 
     def _basis(self) -> Basis:
+        since = self._selected[self._gauge.report :] if self._gauge.report is not None else []
         newest = (
-            Placed(selected.place, message)
-            for selected in reversed(self._selected)
-            for message in reversed(selected.messages)
+            Placed(selected.place, message) for selected in reversed(since) for message in reversed(selected.messages)
         )
-        return basis_of(newest, compaction=self._compaction, edits=self._edits)
+        basis = basis_of(newest, compaction=self._compaction, edits=self._edits)
+        return basis if basis.source == "reported" else attrs.evolve(basis, following=self._gauge.said)
 
-    def _behind_report(self, basis: Basis) -> Iterator[tuple[_Selected, int]]:
+    def _measured_for(self) -> Sequence[SelectedEntry]:
+        """The entries that have to be counted for the measure, but for those that are in the sums already."""
+        basis = self._basis()
+        if basis.source != "reported":
+            return self._selected[self._gauge.counted :]
+        return [selected for selected, _ in self._behind_report(basis)]
+
+    def _behind_report(self, basis: Basis) -> Iterator[tuple[SelectedEntry, int]]:
         """Each entry that our own counter must count for the measure, newest first, and how many of its messages the report has already."""
         left = basis.following
         for selected in reversed(self._selected):
@@ -291,50 +334,7 @@ class Fold:
                 yield selected, max(len(selected.messages) - left, 0)
             left -= len(selected.messages)
 
-    def _last_model(self, path: Sequence[int]) -> tuple[str, str] | None:
-        tree = self._view.tree
-        for index in reversed(path):
-            if tree.kind(index) in {"model_change", "message"}:
-                match self._view.entry(index):
-                    case ModelChange(provider=provider, model_id=model):
-                        return provider, model
-                    case MessageEntry(message=AssistantMessage(provider=provider, model=model)):
-                        return provider, model
-                    case _:
-                        pass
-        return None
 
-    def _last_thinking(self, path: Sequence[int]) -> str:
-        tree = self._view.tree
-        for index in reversed(path):
-            if tree.kind(index) == "thinking_level_change":
-                match self._view.entry(index):
-                    case ThinkingLevelChange(thinking_level=level):
-                        return level
-                    case _:
-                        pass
-        return "off"
-
-    def _gaps(self) -> dict[EntryId, str]:
-        """Entries of the path above which something is lost, and what."""
-        tree = self._view.tree
-        lost = {tree.id(index): tree.lost_above(index) for index in tree.path(self._leaf)}
-        return {entry_id: parent for entry_id, parent in lost.items() if parent is not None}
-
-    def _absent(self) -> dict[EntryId, Absent]:
-        """Entries of the path that give no message, and why."""
-        tree = self._view.tree
-        absent: dict[EntryId, Absent] = {}
-        for index in tree.path(self._leaf):
-            selected = self._at.get(tree.id(index))
-            if selected is None:
-                absent[tree.id(index)] = "compacted"
-            elif not selected.messages:
-                absent[tree.id(index)] = _why_absent(selected)
-        return absent
-
-
-def _why_absent(selected: _Selected) -> Absent:
-    if selected.edit is not None and selected.edit.replacement is None:
-        return "hidden"
-    return "unreadable" if isinstance(selected.entry, Unknown) and selected.entry.type in SPEAKING else "silent"
+def _key(selected: SelectedEntry) -> Key:
+    """Under which its messages are counted: all of them, or it has none here."""
+    return selected.entry.id, None if selected.edit is None else selected.edit.id

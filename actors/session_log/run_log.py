@@ -16,7 +16,7 @@ from msgspec import UNSET
 from sapwood.actors.environment import Environment
 from sapwood.actors.kernel import Ref, insist, insist_anew
 from sapwood.actors.session_log.view import View
-from sapwood.events.entries import MessageEntry
+from sapwood.events.entries import KnownEntry, MessageEntry
 from sapwood.events.errors import StaleLeaf
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import StoredMessage
@@ -50,17 +50,28 @@ class RunLog:
 
     async def append(self, message: StoredMessage, entry_id: EntryId | None = None) -> EntryId:
         """Append the message, under this id or a new one; its id. Raises what the log refuses with, and `StoreError`."""
+        pen = self._pen
+        return await self.add(
+            lambda: MessageEntry(
+                id=entry_id or pen.new_id(), parent_id=None, timestamp=pen.environment.timestamp(), message=message
+            )
+        )
+
+    async def add(self, make: Callable[[], KnownEntry]) -> EntryId:
+        """Append the entry that is made when it is its turn; its id. Raises as `append` does."""
         async with self._writing:
-            pen = self._pen
-            entry_id = entry_id or pen.new_id()
-            entry = MessageEntry(id=entry_id, parent_id=None, timestamp=pen.environment.timestamp(), message=message)
-            self._pending = entry_id
+            entry = make()
+            self._pending = entry.id
             try:
                 await self._append(entry)
             finally:
                 self._pending = None
-            self.last = entry_id
-            return entry_id
+            self.last = entry.id
+            return entry.id
+
+    def follow(self, entry_id: EntryId) -> None:
+        """Somebody else has appended this for the run: it goes on behind it."""
+        self.last = entry_id
 
     async def stop(self) -> None:
         """Wait for no disk from now on."""
@@ -68,7 +79,7 @@ class RunLog:
         if self._pending is not None:
             await insist(self._pen.session_log, Withdraw(entry_id=self._pending))
 
-    async def _append(self, entry: MessageEntry) -> None:
+    async def _append(self, entry: KnownEntry) -> None:
         pen, last = self._pen, UNSET if self.last is None else self.last
 
         def behind_the_last() -> Append:

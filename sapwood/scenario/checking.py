@@ -21,7 +21,7 @@ from sapwood.events.context import ContextItem
 from sapwood.events.messages import AssistantMessage
 from sapwood.events.runtime import MessageEnd, MessageUpdate, Purpose
 from sapwood.scenario import scripting
-from sapwood.scenario.language import Abort, Expect, Feed, Pattern, Place, Prompt, Said, Scenario, Settle, Step
+from sapwood.scenario.language import Abort, Expect, Feed, Pattern, Place, Said, Scenario, Settle, Step, Waited
 from sapwood.scenario.matching import MISSING, Difference, Mismatch, compare
 from sapwood.scenario.played import Finding, Moment, PlayedStep, Seen, Unused
 from sapwood.words.describing import text_of_message
@@ -42,7 +42,7 @@ def _findings(scenario: Scenario, steps: Sequence[PlayedStep], end: Moment, brok
     for at, played in enumerate(steps):
         place: Place = ("steps", at)
         step = played.step
-        if isinstance(step, Prompt | Said) and step.outcome != played.outcome:
+        if isinstance(step, Waited | Said) and step.outcome != played.outcome:
             seen = f"{played.outcome or 'none'}{f' ({played.why})' if played.why else ''}"
             yield found((*place, "outcome"), f"outcome of step {at + 1}", _unlike(step.outcome, seen))
         if isinstance(step, Abort | Settle) and played.why:
@@ -62,7 +62,7 @@ def _findings(scenario: Scenario, steps: Sequence[PlayedStep], end: Moment, brok
 
 def unused_answers(scenario: Scenario, steps: Sequence[PlayedStep]) -> tuple[Unused, ...]:
     """What is left of the script, queue by queue. This release makes calls for a `turn` alone, and each ends in an answer of its own."""
-    said = [played for played in steps if isinstance(played.step, Prompt | Said)]
+    said = [played for played in steps if isinstance(played.step, Waited | Said)]
     if len(steps) < len(scenario.story.steps) or any(played.outcome in {None, "failed"} for played in said):
         return ()
     ends = (seen.event for played in steps if not isinstance(played.step, Feed) for seen in played.events)
@@ -78,7 +78,7 @@ def unused_answers(scenario: Scenario, steps: Sequence[PlayedStep]) -> tuple[Unu
 
 def expects_failure(step: Step, end: Expect) -> bool:
     """Whether the story says that an answer fails: by a step's outcome, or in an expectation of the step or of the end."""
-    if isinstance(step, Prompt | Said) and step.outcome != "delivered":
+    if isinstance(step, Waited | Said) and step.outcome not in {"delivered", "compacted"}:
         return True
     lists = [patterns for one in (step.expect, end) for patterns in (one.events, one.entries, one.projection)]
     return any(_tells_failure([pattern.value for pattern in patterns]) for patterns in lists if patterns is not None)

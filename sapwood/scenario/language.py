@@ -31,6 +31,9 @@ Place = tuple[str | int, ...]
 OutcomeWord = Literal["delivered", "returned", "cancelled", "failed", "refused"]
 """What may come of an input (R3); `refused` if it was not accepted."""
 
+CompactionWord = Literal["compacted", "failed", "refused"]
+"""What may come of a compaction that a person asks for (C14, C15)."""
+
 StoreWord = Literal["memory", "jsonl"]
 
 STEP_LIMIT: Final = 86_400.0
@@ -190,6 +193,16 @@ class Abort:
 
 
 @attrs.frozen(kw_only=True)
+class Compact:
+    """Summarise the past now, and wait until that is done."""
+
+    compact: Literal[True] | str
+    """What is to be kept above all, if something is."""
+    outcome: CompactionWord = "compacted"
+    expect: Expect = NOTHING_EXPECTED
+
+
+@attrs.frozen(kw_only=True)
 class Settle:
     """Wait until nothing runs: a virtual day at most."""
 
@@ -215,7 +228,9 @@ class Pass:
 
 Said = Submit | Steer | FollowUp
 """What is said without waiting for what comes of it."""
-Step = Prompt | Said | Abort | Settle | Feed | Pass
+Waited = Prompt | Compact
+"""What is waited for, and has an outcome then."""
+Step = Waited | Said | Abort | Settle | Feed | Pass
 
 DEFAULT_MODEL: Final = Model(provider="scripted", id="talker")
 

@@ -34,6 +34,8 @@ from sapwood.scenario.checking import check
 from sapwood.scenario.language import (
     STEP_LIMIT,
     Abort,
+    Compact,
+    CompactionWord,
     Feed,
     FollowUp,
     OutcomeWord,
@@ -157,8 +159,8 @@ class _Player:
             unanswered=tuple(self._missing() - missing),
         )
 
-    async def _do(self, session: Session, step: Step) -> tuple[OutcomeWord | None, str]:
-        """Do a step to its end; the outcome of an input that was waited for, and the words of what went wrong with the step."""
+    async def _do(self, session: Session, step: Step) -> tuple[OutcomeWord | CompactionWord | None, str]:
+        """Do a step to its end; the outcome of what was waited for, and the words of what went wrong with the step."""
         match step:
             case Prompt(prompt=text):
                 return await _say(session, text)
@@ -173,6 +175,8 @@ class _Player:
                     await (session.abort() if isinstance(step, Abort) else session.wait_idle())
                 if limit.cancelled_caught:
                     return None, UNSETTLED
+            case Compact(compact=instructions):
+                return await _compact(session, None if instructions is True else instructions)
             case Feed(events=events):
                 for event in events:
                     session.feed(event)
@@ -213,6 +217,18 @@ async def _say(session: Session, text: str) -> tuple[OutcomeWord | None, str]:
         except Refused as refusal:
             return "refused", str(refusal)
     return None, UNSETTLED
+
+
+async def _compact(session: Session, instructions: str | None) -> tuple[CompactionWord | None, str]:
+    with trio.move_on_after(STEP_LIMIT):
+        try:
+            await session.compact(instructions)
+        except Refused as refusal:
+            return "refused", str(refusal)
+        except SapwoodError as error:
+            return "failed", str(error)
+        return "compacted", ""
+    return None, f"it did not end in {STEP_LIMIT:,.0f} virtual seconds"
 
 
 async def _came(handle: Handle) -> tuple[OutcomeWord, str]:

@@ -34,6 +34,7 @@ from sapwood.scenario.language import (
     Answer,
     Answers,
     Call,
+    Compact,
     Expect,
     Feed,
     FollowUp,
@@ -64,6 +65,7 @@ STEPS: Final[Mapping[str, type]] = {
     "steer": Steer,
     "follow_up": FollowUp,
     "abort": Abort,
+    "compact": Compact,
     "settle": Settle,
     "events": Feed,
     "pass": Pass,
@@ -120,7 +122,8 @@ def _converter(model: Model) -> Converter:
             projection=override(struct_hook=_patterns("role", "message", tags(Message), Item)),
         ),
     )
-    plain = [Prompt, Submit, Steer, FollowUp, Abort, Settle, Feed]
+    made.register_structure_hook_func(lambda kind: kind == Literal[True] | str, _true_or_text)
+    plain = [Prompt, Submit, Steer, FollowUp, Abort, Compact, Settle, Feed]
     for kind in plain:
         made.register_structure_hook(kind, _mapping(kind, made))
     made.register_structure_hook(Pass, _mapping(Pass, made, pass_=override(rename="pass")))
@@ -164,6 +167,12 @@ def _true(value: Json, _: object) -> bool:
     if value is not True:
         raise Misfit(f"must be true, not {quoted(value)}")
     return True
+
+
+def _true_or_text(value: Json, _: object) -> bool | str:
+    if value is not True and not isinstance(value, str):
+        raise Misfit(f"must be true, or text, not {quoted(value)}")
+    return value
 
 
 def _yes(value: Json, _: object) -> bool:

@@ -10,7 +10,20 @@ from sapwood.events.base import Json
 from sapwood.events.runtime import name_of
 from sapwood.scenario.checking import event_value, unused_answers
 from sapwood.scenario.errors import MOST_TOLD
-from sapwood.scenario.language import Abort, Feed, FollowUp, Pass, Prompt, Said, Settle, Steer, Step, Submit
+from sapwood.scenario.language import (
+    Abort,
+    Compact,
+    Feed,
+    FollowUp,
+    Pass,
+    Prompt,
+    Said,
+    Settle,
+    Steer,
+    Step,
+    Submit,
+    Waited,
+)
 from sapwood.scenario.matching import MISSING, Difference, Mismatch
 from sapwood.scenario.played import Finding, Played, PlayedStep, Seen
 from sapwood.words.describing import event_in_words
@@ -53,6 +66,8 @@ def in_words(step: Step) -> str:
             return f"follow up: {cut(text)}"
         case Abort():
             return "abort"
+        case Compact(compact=instructions):
+            return "compact" if instructions is True else f"compact: {cut(instructions)}"
         case Settle():
             return "settle"
         case Feed(events=events):
@@ -102,7 +117,7 @@ def _step(n: int, played: PlayedStep) -> Iterator[Line]:
     for seen in played.events:
         yield _event(seen)
     step = played.step
-    if isinstance(step, Prompt | Said):
+    if isinstance(step, Waited | Said):
         good = played.outcome == step.outcome
         why = f": {cut(played.why)}" if played.why else ""
         yield line("   -> ", Piece(f"{played.outcome or 'no outcome'}{why}", "good" if good else "bad"))

@@ -55,7 +55,7 @@ QUESTIONS = {
     "tool_result": "toolName toolCallId content details? isError",
 }
 ANSWERS = {
-    "cancel": "reason?",
+    "cancel": "reason? by?",
     "summary": "text firstKept? usage? details?",
     "tree": "summary? instructions? replaceInstructions? label? usage? details?",
     "block": "reason? terminate?",

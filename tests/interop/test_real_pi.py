@@ -17,6 +17,7 @@ from tests.build import usage
 from tests.pi.install import PiUnavailable
 from tests.pi.oracle import Oracle
 from tests.real import REAL, needs_real
+from tests.sapwood.summarizing import compacting, compactions, long
 from tests.talking import talking
 
 pytestmark = pytest.mark.interop
@@ -154,4 +155,19 @@ async def test_pi_may_append_to_a_session_that_we_have_open(pi: Oracle, tmp_path
             "assistant",
         ]
         assert session.damage == ()
+    assert_same(pi, path)
+
+
+async def test_pi_sees_what_we_see_of_a_session_that_was_compacted_three_times(pi: Oracle, tmp_path: Path) -> None:
+    path = tmp_path / "compacted.jsonl"
+    async with compacting(*(long(f"a{at}") for at in range(12)), where=path, system_prompt="You help.") as (session, _):
+        for at in range(3):
+            for nth in range(3):
+                await session.prompt(long(f"u{at}{nth}"))
+            await session.edit(session.entries()[-1].id, None)
+            await session.compact()
+            assert_same(pi, path)
+        await session.prompt("And now?")
+
+        assert len(compactions(session)) >= 3
     assert_same(pi, path)

@@ -12,6 +12,9 @@
 //       the file itself. `changed` tells whether opening changed the bytes. `llm: true` adds what a provider would be sent.
 //   { op: "contexts", files: [{ path, at }] }  -> { answers }: for each file what Pi's buildSessionContext gives at its leaf, and then at
 //       each of the entries in `at` (null: before the first one). The files themselves are opened: they must be of version 3 and whole.
+//   { op: "plans", files: [{ path, at, keeps }] } -> { answers }: for each file, at its own leaf and then at each of the entries in `at`, and
+//       for each number of tokens to keep, what Pi's prepareCompaction makes of it (null: nothing)
+//   { op: "planning", path, keep, times }      -> seconds of CPU for so many calls of prepareCompaction on the branch of that file
 //   { op: "append", path, appends }            -> opens the file itself and appends through Pi's own methods
 //   { op: "create", dir, cwd, id?, appends? }  -> a new session; `written` is false while Pi keeps it in memory only
 //   { op: "branched", path, leaf }             -> Pi's own copy of one path to a new file
@@ -43,6 +46,7 @@ const load = (file) => import(pathToFileURL(path.join(scope, file)).href);
 
 for (const level of ["log", "info", "debug"]) console[level] = console.error; // stdout is for answers only
 const { SessionManager, CURRENT_SESSION_VERSION } = await load("pi-coding-agent/dist/core/session-manager.js");
+const { prepareCompaction } = await load("pi-coding-agent/dist/core/compaction/compaction.js");
 const { addUsageToTotals, createUsageTotals } = await load("pi-coding-agent/dist/core/usage-totals.js");
 const { convertToLlm } = await load("pi-coding-agent/dist/core/messages.js");
 const { getCurrentSystemMessage } = await load("pi-ai/dist/index.js");
@@ -199,10 +203,51 @@ function rebuilding({ path: original, times }) {
   return { seconds: micros / 1e6, messages };
 }
 
+const settings = (keep) => ({ enabled: true, reserveTokens: 16384, keepRecentTokens: keep });
+
+function plansAt(manager, keeps) {
+  refuseCycle(manager);
+  const branch = manager.getBranch();
+  return keeps.map((keep) => {
+    const plan = prepareCompaction(branch, settings(keep));
+    if (!plan) return null;
+    const { firstKeptEntryId, messagesToSummarize, turnPrefixMessages, isSplitTurn, previousSummary } = plan;
+    return { firstKeptEntryId, messagesToSummarize, turnPrefixMessages, isSplitTurn, previousSummary: previousSummary ?? null };
+  });
+}
+
+function plans({ path: file, at, keeps }) {
+  try {
+    const manager = SessionManager.open(existing(file));
+    const answers = [plansAt(manager, keeps)];
+    for (const id of at) {
+      if (id === null) manager.resetLeaf();
+      else manager.branch(id);
+      answers.push(plansAt(manager, keeps));
+    }
+    return answers;
+  } catch (error) {
+    return { error: error.message };
+  }
+}
+
+function planning({ path: file, keep, times }) {
+  const branch = SessionManager.open(existing(file)).getBranch();
+  const started = process.cpuUsage();
+  let summarised = 0;
+  for (let n = 0; n < times; n += 1) {
+    summarised = prepareCompaction(branch, settings(keep))?.messagesToSummarize.length ?? 0;
+  }
+  const used = process.cpuUsage(started);
+  return { seconds: (used.user + used.system) / 1e6, summarised };
+}
+
 const ANSWER = {
   version: () => ({ pi, node: process.versions.node, sessionVersion: CURRENT_SESSION_VERSION }),
   open,
   contexts: (question) => ({ answers: question.files.map(contexts) }),
+  plans: (question) => ({ answers: question.files.map(plans) }),
+  planning,
   rebuilding,
   append: (question) => {
     const manager = SessionManager.open(existing(question.path));

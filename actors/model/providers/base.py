@@ -23,6 +23,11 @@ class Request(Wire, frozen=True, kw_only=True):
     messages: tuple[OutgoingMessage, ...]
     thinking_level: str = "off"
     max_output: int | None = None
+    """Tokens of the answer, thinking included; None: what the model gives."""
+    cache_write: bool = True
+    """Whether the provider may keep the prompt for the next request, where that is asked and paid for."""
+    cache_key: str | None = None
+    """What requests with the same beginning have in common, for providers that route by it."""
 
 
 class Finish(Wire, frozen=True, kw_only=True):

@@ -16,13 +16,19 @@ from sapwood.actors.agent.steps import (
     Broke,
     CallModel,
     CallTools,
+    Check,
+    Checked,
     Do,
     End,
     Happened,
+    Hidden,
+    Hide,
     Prepare,
     Prepared,
     Record,
     Recorded,
+    Recover,
+    Recovered,
     Started,
     TakeNext,
     Tell,
@@ -33,6 +39,7 @@ from sapwood.actors.agent.steps import (
     Wait,
     Waited,
 )
+from sapwood.actors.compaction.recovery import Recovery
 from sapwood.actors.model.retry import RetryPolicy
 from sapwood.events.commands import Input, QueueName
 from sapwood.events.content import ToolCall
@@ -63,6 +70,10 @@ class World:
     stopped: bool = False
     """From the beginning of a wait, or of the calls of tools, on."""
     terminate: bool = False
+    recoveries: dict[AssistantMessage, Recovery] = attrs.field(factory=dict[AssistantMessage, Recovery])
+    """What an answer calls for."""
+    tried: bool = False
+    recovers: bool = True
     breaks: frozenset[int] = frozenset()
     """The nth effects that cannot be done."""
     done: list[Do] = attrs.field(factory=list[Do])
@@ -85,14 +96,21 @@ class World:
                 self.entries += 1
                 return Recorded(message, entry_id or EntryId(f"e{self.entries}"))
             case CallModel():
-                return Answered(self.answers.popleft())
+                answer = self.answers.popleft()
+                return Answered(answer, recovery=self.recoveries.get(answer), tried=self.tried)
             case Prepare():
                 return Prepared(self.changes.pop(0) if self.changes else None)
             case TakeNext(queues=queues):
                 for queue in queues:
                     if self.queued[queue] and not self.stopped:
                         return Took(do, said(self.queued[queue].pop(0)), queue)
-                return Took(do)
+                return Took(do, stopped=self.stopped)
+            case Check():
+                return Checked()
+            case Hide():
+                return Hidden()
+            case Recover():
+                return Recovered(done=self.recovers, stopped=self.stopped)
             case CallTools(calls=calls):
                 return ToolsDone(tuple(map(self._ran, calls)), stopped=self.stopped)
             case Wait():
@@ -134,7 +152,8 @@ def shown(message: Message) -> str:
 
 
 def story(world: World) -> list[str]:
-    return [told(do) for do in world.play()]
+    """Without the looks at the context, which have their own tests."""
+    return [told(do) for do in world.play() if not isinstance(do, Check)]
 
 
 OPENING = ["agent_start", "turn_start", "Prepare"]

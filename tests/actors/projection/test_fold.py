@@ -401,7 +401,7 @@ def test_what_is_counted_for_a_question_is_what_speaks_and_for_a_measure_what_no
         return [one.key for one in log.fold.counted_for(question)]
 
     assert [name for name, _ in keys(Project())] == ["u2", "a1", "u3"]
-    assert [name for name, _ in keys(Measure())] == ["u3", "a1", "u2"], "what was edited since is in no report"
+    assert [name for name, _ in keys(Measure())] == ["u2", "a1", "u3"], "what was edited since is in no report"
     log.say("a2", "u3", tokens=90)
     log.say("u4", "a2")
     assert [name for name, _ in keys(Measure())] == ["u4"]

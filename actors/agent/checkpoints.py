@@ -1,0 +1,94 @@
+"""Where a run looks at its context, and has it made smaller (C3, C16, C17)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sapwood.actors.agent.desk import Desk
+from sapwood.actors.agent.one_run import Run
+from sapwood.actors.agent.steps import Check, Checked, Hidden, Hide, Recover, Recovered
+from sapwood.actors.compaction.progress import Progress
+from sapwood.actors.compaction.sizes import largest
+from sapwood.actors.compaction.threshold import Budget
+from sapwood.actors.kernel import CRASHES, insist
+from sapwood.actors.projection.counter import heuristic
+from sapwood.events.commands import Compacted
+from sapwood.events.entries import ContextEdit
+from sapwood.events.errors import CompactionFailed, ContextTooLarge, Refused
+from sapwood.events.messages import UserMessage
+from sapwood.events.requests import CompactNow, Measure, StopCompaction, Survey
+from sapwood.events.runtime import CompactionReason
+
+TOO_LITTLE: Final = "the last compaction freed too little"
+
+
+class Checkpoints:
+    """Of one session's runs."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._progress = Progress()
+        self._asked = 0
+
+    async def check(self, do: Check, run: Run) -> Checked:
+        """Compact, if what is to be sent is beyond the threshold. Raises `ContextTooLarge` for what cannot be made to fit the window."""
+        desk = self._desk
+        budget = desk.settings.of(desk.chosen.model)
+        if do.incoming:
+            self._progress.has_input()
+        if budget.enabled and desk.pen.view.tree.leaf is not None and not run.stopped:
+            await self._look(do, budget, run)
+        return Checked()
+
+    async def _look(self, do: Check, budget: Budget, run: Run) -> None:
+        desk = self._desk
+        incoming = sum(heuristic(UserMessage(content=one.content, timestamp=0)) for one in do.incoming)
+        measured = await insist(desk.projection, Measure())
+        tokens = measured.tokens + incoming
+        if not budget.is_over(tokens):
+            return
+        if self._progress.may(tokens):
+            compacted = await self._compact("threshold", run)
+            if isinstance(compacted, Compacted):
+                tokens = compacted.tokens_after + incoming
+                if budget.is_over(tokens):
+                    self._progress.came_to_nothing(tokens, budget.window, TOO_LITTLE)
+            elif run.stopped:
+                return
+            else:
+                self._progress.came_to_nothing(tokens, budget.window, str(compacted))
+        if do.sends and desk.chosen.model.context_window is not None and tokens > budget.window:
+            surveyed = await insist(desk.projection, Survey(tokens=tokens))
+            raise ContextTooLarge(tokens, budget.window, largest(surveyed), self._progress.why)
+
+    async def hide(self, do: Hide, run: Run) -> Hidden:
+        pen = self._desk.pen
+        await run.log.add(
+            lambda: ContextEdit(
+                id=pen.new_id(),
+                parent_id=None,
+                timestamp=pen.environment.timestamp(),
+                target_id=do.entry_id,
+                replacement=None,
+            )
+        )
+        return Hidden()
+
+    async def recover(self, do: Recover, run: Run) -> Recovered:
+        """Compact, whatever the estimate says: the provider has said that it is too much."""
+        if run.stopped:
+            return Recovered(done=False, stopped=True)
+        compacted = await self._compact("overflow", run, will_retry=do.will_retry)
+        return Recovered(done=do.will_retry and isinstance(compacted, Compacted), stopped=run.stopped)
+
+    async def _compact(self, reason: CompactionReason, run: Run, *, will_retry: bool = False) -> Compacted | Exception:
+        """What came of it; what failed is told by the compaction itself, and the run goes on without."""
+        self._asked += 1
+        key = f"{run.key}/compaction/{self._asked}"
+        asked = CompactNow(key=key, reason=reason, model=self._desk.chosen.model, will_retry=will_retry)
+        try:
+            compacted = await run.ask(self._desk.compaction, asked, StopCompaction(key=key))
+        except (Refused, CompactionFailed, *CRASHES) as why:
+            return why
+        run.log.follow(compacted.entry.id)
+        return compacted

@@ -1,0 +1,62 @@
+"""A compaction that a person asks for (C15)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import msgspec
+import trio
+
+from sapwood.actors.agent.desk import Desk
+from sapwood.actors.agent.one_run import Runs
+from sapwood.actors.exclusion.table import AbortFirst, Busy, decide
+from sapwood.actors.kernel import insist
+from sapwood.events.commands import Compact, Compacted
+from sapwood.events.errors import Refused
+from sapwood.events.requests import CompactNow, StopCompaction
+
+
+class Compacting:
+    """Those that are under way, of one session."""
+
+    def __init__(self, desk: Desk, runs: Runs) -> None:
+        self._desk = desk
+        self._runs = runs
+        self._under_way: dict[str, trio.Event] = {}
+        """Whether each has ended."""
+
+    async def compact(self, message: Compact) -> Compacted:
+        """Stop the run that is on, hand back what waits to be said, and compact. `Refused` where another one has the tree."""
+        desk, key = self._desk, f"compact {self._desk.pen.new_id()}"
+        ended = self._under_way[key] = trio.Event()
+        try:
+            while isinstance(verdict := decide(desk.lease.at, "compaction"), AbortFirst):
+                await self._runs.abort()
+            if isinstance(verdict, Busy):
+                raise Refused("busy", verdict.words)
+            returned = desk.shelf.hand_back(desk.pen.view.tree.ids)
+            if returned:
+                desk.publish(desk.shelf.news())
+            asked = CompactNow(
+                key=key,
+                reason="manual",
+                model=desk.chosen.model,
+                instructions=message.instructions,
+                ask_extensions=message.ask_extensions,
+            )
+            compacted = await desk.compaction.ask(asked)
+            return msgspec.structs.replace(compacted, returned=returned)
+        finally:
+            del self._under_way[key]
+            ended.set()
+
+    @asynccontextmanager
+    async def stopped(self) -> AsyncGenerator[None]:
+        """All of them are told to stop, and have ended when the block is left."""
+        under_way = tuple(self._under_way.items())
+        for key, _ in under_way:
+            await insist(self._desk.compaction, StopCompaction(key=key))
+        yield
+        for _, ended in under_way:
+            await ended.wait()

@@ -1,0 +1,168 @@
+"""The shell of the compaction: plan, ask extensions, have the summary written, append one entry, tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, assert_never
+
+import attrs
+import msgspec
+import trio
+
+from sapwood.actors.compaction.plan import Plan, plan
+from sapwood.actors.compaction.telling import Telling
+from sapwood.actors.compaction.threshold import Budget, CompactionSettings
+from sapwood.actors.compaction.writing import Author, Draft
+from sapwood.actors.exclusion.lease import Lease
+from sapwood.actors.kernel import Actor, Ref, Reply, Start, insist
+from sapwood.actors.projection.system_prompt import replay
+from sapwood.actors.session_log.run_log import Pen
+from sapwood.actors.stops import Stops
+from sapwood.events.commands import Compacted
+from sapwood.events.context import Surveyed
+from sapwood.events.entries import Compaction as CompactionEntry
+from sapwood.events.errors import CompactionFailed, Refused, StaleLeaf, StoreError
+from sapwood.events.ids import EntryId
+from sapwood.events.messages import SystemMessage
+from sapwood.events.requests import Acquire, Append, CompactNow, Measure, StopCompaction, Survey
+from sapwood.events.runtime import Diagnostic, Event
+
+CANCELLED: Final = "Compaction cancelled"
+"""Pi's words for one that somebody stopped."""
+
+
+@attrs.frozen(kw_only=True)
+class Means:
+    """Whom a compaction asks, and what it goes by."""
+
+    exclusion: Ref
+    projection: Ref
+    author: Author
+    pen: Pen
+    lease: Lease
+    settings: CompactionSettings
+    publish: Callable[[Event], int]
+
+
+class Compaction(Actor[CompactNow | StopCompaction]):
+    """Owns the compaction that is under way. Asked for one; announces how it goes."""
+
+    def __init__(self, means: Means) -> None:
+        self._means = means
+        self._under_way: dict[str, trio.CancelScope] = {}
+        self._stops = Stops()
+        self._clamped: set[str] = set()
+        """Models that are too small for the reserve that was set: each is told once (C1)."""
+
+    def handle(self, message: CompactNow | StopCompaction) -> Reply | Start:
+        match message:
+            case CompactNow():
+                return Start(lambda: self._stoppable(message), name=f"compaction {message.key}")
+            case StopCompaction(key=key):
+                scope = self._under_way.get(key)
+                if scope is None:
+                    self._stops.stop(key)
+                else:
+                    scope.cancel(reason=CANCELLED)
+                return Reply()
+            case _:
+                assert_never(message)
+
+    async def _stoppable(self, asked: CompactNow) -> Compacted:
+        scope = self._under_way[asked.key] = trio.CancelScope()
+        if self._stops.begins(asked.key):
+            scope.cancel(reason=CANCELLED)
+        telling = Telling(asked, self._means.publish)
+        try:
+            with scope:
+                await trio.lowlevel.checkpoint_if_cancelled()
+                return await self._held(asked, telling)
+            stopped = CompactionFailed(CANCELLED, aborted=True)
+            telling.failed(stopped)
+            raise stopped
+        finally:
+            del self._under_way[asked.key]
+            self._stops.ended(asked.key)
+
+    async def _held(self, asked: CompactNow, telling: Telling) -> Compacted:
+        """With the tree: its own lease, or that of the run which asks."""
+        lease = self._means.lease
+        if asked.reason != "manual":
+            lease.compacting = True
+            try:
+                return await self._told(asked, telling)
+            finally:
+                lease.compacting = False
+        await self._means.exclusion.ask(Acquire(newcomer="compaction", key=asked.key))
+        try:
+            telling.start()
+            return await self._told(asked, telling)
+        finally:
+            lease.release(asked.key)
+
+    async def _told(self, asked: CompactNow, telling: Telling) -> Compacted:
+        try:
+            return await self._compact(asked, telling)
+        except (StoreError, StaleLeaf) as fault:
+            telling.failed(fault)
+            raise CompactionFailed(str(fault)) from fault
+        except trio.Cancelled:
+            telling.failed(None)
+            raise
+        except Exception as fault:
+            telling.failed(fault)
+            raise
+
+    async def _compact(self, asked: CompactNow, telling: Telling) -> Compacted:
+        means = self._means
+        budget = self._budget(asked)
+        surveyed = await insist(means.projection, Survey(tokens=2 * budget.keep_recent_tokens))
+        planned = plan(surveyed, budget.keep_recent_tokens)
+        if isinstance(planned, Refused):
+            raise planned
+        telling.attempt()
+        draft = await means.author.draft(asked, planned, surveyed, budget, telling)
+        entry = await self._append(planned, draft, surveyed)
+        telling.done(entry)
+        measured = await insist(means.projection, Measure())
+        return Compacted(entry=entry, tokens_after=measured.tokens)
+
+    def _budget(self, asked: CompactNow) -> Budget:
+        budget = self._means.settings.of(asked.model)
+        if budget.is_clamped and asked.model.key not in self._clamped:
+            self._clamped.add(asked.model.key)
+            told = (
+                f"the window of {asked.model.key} ({budget.window} tokens) does not bear a reserve of "
+                f"{budget.asked_reserve_tokens}: it is taken as {budget.reserve_tokens}"
+            )
+            self._means.publish(Diagnostic(code="reserve_clamped", message=told, facts={"model": asked.model.key}))
+        return budget
+
+    async def _append(self, planned: Plan, draft: Draft, surveyed: Surveyed) -> CompactionEntry:
+        pen = self._means.pen
+        entry_id = pen.new_id()
+        first_kept = planned.first_kept if draft.first_kept is None else draft.first_kept
+        entry = CompactionEntry(
+            id=entry_id,
+            parent_id=None,
+            timestamp=pen.environment.timestamp(),
+            summary=draft.text,
+            first_kept_entry_id=entry_id if first_kept == "nothing" else EntryId(first_kept),
+            tokens_before=planned.tokens_before,
+            details=draft.details,
+            usage=draft.usage,
+            from_hook=draft.from_hook or None,
+            system_message=_prompt_of(surveyed, pen.environment.now_ms()),
+        )
+        with trio.CancelScope(shield=True):  # what is being written ends well; a disk that refuses is not waited for
+            await insist(pen.session_log, Append(entries=(entry,), expected_leaf=surveyed.leaf, patient=False))
+        tree = pen.view.tree
+        place = tree.index(entry_id)
+        parent = None if place is None else tree.parent(place)
+        return msgspec.structs.replace(entry, parent_id=None if parent is None else tree.id(parent))
+
+
+def _prompt_of(surveyed: Surveyed, now_ms: int) -> SystemMessage | None:
+    """The whole prompt and tools at the boundary (C13)."""
+    prompt = replay(message for one in surveyed.entries for message in one.messages)
+    return None if prompt is None else msgspec.structs.replace(prompt, timestamp=now_ms)

@@ -1,0 +1,82 @@
+"""What a compaction's summary is made of, and what is made of the summary (C6, C8, C11, C12). No I/O: long texts, for a thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import attrs
+
+from sapwood.actors.compaction.plan import Plan
+from sapwood.actors.summaries.contract import Kind
+from sapwood.actors.summaries.fidelity import completed, fidelity, last_errors
+from sapwood.actors.summaries.file_lists import Files, listed, unlisted
+from sapwood.actors.summaries.flatten import flatten
+from sapwood.actors.summaries.split_turn import merged
+from sapwood.actors.summaries.steps import Written
+from sapwood.events.base import Json
+from sapwood.events.messages import Message
+
+Stretch = tuple[tuple[str, ...], tuple[int, ...]]
+"""Texts, oldest first, and the tokens of each."""
+Count = Callable[[str], int]
+
+
+@attrs.frozen(kw_only=True)
+class Material:
+    """What is summarised, as text."""
+
+    stretches: Mapping[Kind, Stretch]
+    """By the job that reads it; a job without anything to read is not done."""
+    previous: str | None
+    """The summary that goes along, without its lists: they are made anew."""
+    tokens: int
+    """Of all of it."""
+
+
+@attrs.frozen(kw_only=True)
+class Finished:
+    """A summary as it is stored."""
+
+    text: str
+    details: dict[str, Json]
+    tokens: int
+
+
+def material_of(planned: Plan, count: Count) -> Material:
+    """The stretches of a plan as text, counted."""
+    stretches: dict[Kind, Stretch] = {
+        "compaction": _counted(planned.history, count),
+        "turn_prefix": _counted(planned.turn_prefix, count),
+    }
+    previous = None if planned.previous is None else unlisted(planned.previous.summary)
+    tokens = sum(sum(tokens) for _, tokens in stretches.values()) + (0 if previous is None else count(previous))
+    return Material(
+        stretches={kind: stretch for kind, stretch in stretches.items() if stretch[0]},
+        previous=previous,
+        tokens=tokens,
+    )
+
+
+def finish(written: Mapping[Kind, Written], planned: Plan, material: Material, files: Files, count: Count) -> Finished:
+    """The parts of a summary as one, with what can be counted put right."""
+    history = written["compaction"].text if "compaction" in written else material.previous
+    text = history or ""
+    if "turn_prefix" in written:
+        text = merged(history, written["turn_prefix"].text, planned.request)
+    sources = [text for texts, _ in material.stretches.values() for text in texts]
+    kept_to = fidelity(text, sources if material.previous is None else [*sources, material.previous])
+    text = completed(text, last_errors((*planned.history, *planned.turn_prefix)))
+    text = listed(text, files)
+    details: dict[str, Json] = {
+        **files.details,
+        "fidelity": {"score": round(kept_to.score, 3), "madeUp": list(kept_to.made_up)},
+    }
+    lacking = [heading for one in written.values() for heading in one.lacking]
+    if lacking:
+        details["lacking"] = lacking
+    return Finished(text=text, details=details, tokens=count(text))
+
+
+def _counted(messages: tuple[Message, ...], count: Count) -> Stretch:
+    texts = tuple(flatten(messages))
+    return texts, tuple(map(count, texts))

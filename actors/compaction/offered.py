@@ -1,0 +1,30 @@
+"""Whether a summary that an extension gave can be used (C18). No I/O."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sapwood.events.context import Surveyed
+from sapwood.events.entries import MessageEntry
+from sapwood.events.hooks import ProvideSummary
+from sapwood.events.messages import ToolResultMessage
+
+LONGEST: Final = 1_048_576
+"""Characters of a summary: what the log takes of one text (S12). A longer one frees nothing."""
+
+
+def misfit(answer: ProvideSummary, surveyed: Surveyed) -> str | None:
+    """Why it cannot be used, in words; None for one that can."""
+    if not answer.text.strip():
+        return "its text is empty"
+    if len(answer.text) > LONGEST:
+        return f"its text has {len(answer.text)} characters, and {LONGEST} is the most"
+    if answer.first_kept is None or answer.first_kept == "nothing":
+        return None
+    behind = surveyed.entries[int(surveyed.compacted) :]
+    kept = next((one for one in behind if one.entry.id == answer.first_kept), None)
+    if kept is None:
+        return f"its first kept entry {answer.first_kept!r} is not in the context, so nothing could begin there"
+    if isinstance(kept.entry, MessageEntry) and isinstance(kept.entry.message, ToolResultMessage):
+        return f"its first kept entry {answer.first_kept!r} is the result of a call that would be gone"
+    return None

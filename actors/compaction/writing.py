@@ -1,0 +1,233 @@
+"""How a compaction's summary comes about: an extension gives it, or a model writes it in one or two jobs (C6, C8 to C12, C18)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import reduce
+from typing import Final, Literal, TypeVar, assert_never
+
+import attrs
+import trio
+
+from sapwood.actors.billing import added
+from sapwood.actors.compaction.finishing import finish, material_of
+from sapwood.actors.compaction.offered import misfit
+from sapwood.actors.compaction.plan import Plan
+from sapwood.actors.compaction.telling import Telling
+from sapwood.actors.compaction.threshold import Budget, CompactionSettings
+from sapwood.actors.environment import RunSync
+from sapwood.actors.extensions.extension import Registered
+from sapwood.actors.kernel import CRASHES, Ref, insist
+from sapwood.actors.model.retry import RetryPolicy
+from sapwood.actors.projection.counts import Counts
+from sapwood.actors.session_log.run_log import Pen
+from sapwood.actors.summaries.contract import Kind
+from sapwood.actors.summaries.file_lists import Files, PathArguments, files_of, inherited, union
+from sapwood.actors.summaries.prompts import words_for
+from sapwood.actors.summaries.steps import GaveUp, Job, Written
+from sapwood.actors.summarizing import Errand, Summarizer
+from sapwood.events.base import Json
+from sapwood.events.context import Surveyed
+from sapwood.events.entries import UsageEntry
+from sapwood.events.errors import CompactionFailed, StoreError
+from sapwood.events.hooks import Cancel, CompactionPreparation, ProvideSummary, SessionBeforeCompact
+from sapwood.events.ids import EntryId
+from sapwood.events.messages import NO_USAGE, Usage
+from sapwood.events.models import Model
+from sapwood.events.requests import Append, CompactNow
+from sapwood.events.runtime import Diagnostic, Event, Purpose
+
+T = TypeVar("T")
+PURPOSES: Final[Mapping[Kind, Purpose]] = {"compaction": "compaction", "turn_prefix": "turn_prefix"}
+"""What each job's calls are billed as."""
+
+
+@attrs.frozen(kw_only=True)
+class Draft:
+    """What is to stand in the entry."""
+
+    text: str
+    usage: Usage | None
+    details: Json
+    from_hook: bool = False
+    first_kept: EntryId | Literal["nothing"] | None = None
+    """Where an extension has it begin; None: where the plan has it."""
+
+
+@attrs.frozen(kw_only=True)
+class Author:
+    """Whom a summary is got from, and what with."""
+
+    extensions: Ref
+    registered: Registered
+    summarizer: Summarizer
+    counts: Counts
+    run_sync: RunSync
+    settings: CompactionSettings
+    retry: RetryPolicy
+    summary_model: Model | None
+    """None: the session's."""
+    paths: Callable[[], PathArguments]
+    """Which arguments of which tool are paths."""
+    pen: Pen
+    publish: Callable[[Event], int]
+
+    async def draft(
+        self, asked: CompactNow, planned: Plan, surveyed: Surveyed, budget: Budget, telling: Telling
+    ) -> Draft:
+        """The summary. Raises `CompactionFailed`: what was billed until then is in the log."""
+        files = union(files_of((*planned.history, *planned.turn_prefix), self.paths()), _inherited(planned))
+        if asked.ask_extensions and self.registered.has(SessionBeforeCompact):
+            given = await self._given(_question(asked, planned, budget, files, self._branch()), surveyed, telling)
+            if given is not None:
+                telling.from_extension = True
+                return Draft(
+                    text=given.text,
+                    usage=given.usage,
+                    details=given.details,
+                    from_hook=True,
+                    first_kept=given.first_kept,
+                )
+        return await self._written(asked, planned, files)
+
+    def _branch(self) -> tuple[EntryId, ...]:
+        tree = self.pen.view.tree
+        return tuple(tree.id(index) for index in tree.path(tree.leaf))
+
+    async def _given(
+        self, question: SessionBeforeCompact, surveyed: Surveyed, telling: Telling
+    ) -> ProvideSummary | None:
+        """What extensions say: the summary, that it shall not be (`CompactionFailed`), or nothing that can be used."""
+        try:
+            answer = await self.extensions.ask(question)
+        except CRASHES:  # told already; who breaks while he is asked has said nothing (H2)
+            return None
+        match answer:
+            case Cancel(reason=reason, by=by):
+                telling.from_extension = True
+                because = f": {reason}" if reason else ""
+                raise CompactionFailed(f"the extension {by!r} cancelled the compaction{because}", aborted=True)
+            case ProvideSummary():
+                why = misfit(answer, surveyed)
+                if why is None:
+                    return answer
+                told = f"the summary that an extension gave cannot be used: {why}. A model writes it"
+                self.publish(Diagnostic(code="summary_refused", message=told))
+                return None
+            case None:
+                return None
+            case _:
+                assert_never(answer)
+
+    async def _written(self, asked: CompactNow, planned: Plan, files: Files) -> Draft:
+        """By a model: one job, or two side by side for a turn that is split (C6)."""
+        model = asked.model if self.summary_model is None else self.summary_model
+        material = await self._elsewhere(lambda: material_of(planned, self.counts.of_text))
+        jobs = {
+            kind: Job(
+                kind=kind,
+                texts=texts,
+                tokens=tokens,
+                previous=material.previous if kind == "compaction" else None,
+                focus=asked.instructions,
+                room=self.settings.of(model).threshold,
+                count=self.counts.of_text,
+                words=words_for(kind),
+                retry=self.retry,
+            )
+            for kind, (texts, tokens) in material.stretches.items()
+        }
+        ended = await self._side_by_side(jobs, asked, model, planned.thinking_level)
+        billed = reduce(added, (one.usage for one in ended.values()), None)
+        gave_up = next((one for one in ended.values() if isinstance(one, GaveUp)), None)
+        if gave_up is not None:
+            await self._bill(billed, model, gave_up.reason)
+            raise CompactionFailed(gave_up.reason)
+        written = {kind: one for kind, one in ended.items() if isinstance(one, Written)}
+        finished = await self._elsewhere(lambda: finish(written, planned, material, files, self.counts.of_text))
+        if asked.reason != "manual" and finished.tokens >= material.tokens:
+            why = f"the summary is no smaller than what it stands for: {finished.tokens} tokens of {material.tokens}"
+            await self._bill(billed, model, why)
+            raise CompactionFailed(why)
+        return Draft(text=finished.text, usage=billed, details=finished.details)
+
+    async def _side_by_side(
+        self, jobs: Mapping[Kind, Job], asked: CompactNow, model: Model, thinking_level: str
+    ) -> dict[Kind, Written | GaveUp]:
+        """All of them; once one has given up the others are stopped: there will be no entry."""
+        ended: dict[Kind, Written | GaveUp] = {}
+
+        async def one(kind: Kind, job: Job) -> None:
+            errand = Errand(
+                name=f"{asked.key}/{kind}",
+                purpose=PURPOSES[kind],
+                model=model,
+                thinking_level=thinking_level,
+                source="compaction",
+                reason=asked.reason,
+            )
+            ended[kind] = await self.summarizer.write(job, errand)
+            if isinstance(ended[kind], GaveUp):
+                nursery.cancel_scope.cancel(reason="the other half of the summary failed")
+
+        async with trio.open_nursery() as nursery:
+            for kind, job in jobs.items():
+                nursery.start_soon(one, kind, job)
+        return ended
+
+    async def _elsewhere(self, work: Callable[[], T]) -> T:
+        """A long text is read where it holds up nobody."""
+        return await self.run_sync(work)
+
+    async def _bill(self, usage: Usage | None, model: Model, why: str) -> None:
+        """What was paid for nothing is in the totals all the same (T6)."""
+        if usage is None or usage == NO_USAGE:
+            return
+        pen = self.pen
+        entry = UsageEntry(
+            id=pen.new_id(),
+            parent_id=None,
+            timestamp=pen.environment.timestamp(),
+            kind="compaction",
+            provider=model.provider,
+            model=model.id,
+            usage=usage,
+            note=f"no compaction came of it: {why}",
+        )
+        with trio.CancelScope(shield=True):
+            try:
+                await insist(pen.session_log, Append(entries=(entry,), patient=False))
+            except StoreError as fault:
+                told = f"what a summary cost could not be recorded: {fault}"
+                self.publish(Diagnostic(code="usage_unrecorded", message=told))
+
+
+def _inherited(planned: Plan) -> Files:
+    return Files() if planned.previous is None else inherited(planned.previous)
+
+
+def _question(
+    asked: CompactNow, planned: Plan, budget: Budget, files: Files, branch: tuple[EntryId, ...]
+) -> SessionBeforeCompact:
+    preparation = CompactionPreparation(
+        messages_to_summarize=planned.history,
+        turn_prefix_messages=planned.turn_prefix,
+        is_split_turn=planned.is_split,
+        previous_summary=None if planned.previous is None else planned.previous.summary,
+        read_files=files.read,
+        modified_files=files.modified,
+        tokens_before=planned.tokens_before,
+        first_kept_entry_id=planned.first_kept,
+        settings={
+            "enabled": budget.enabled,
+            "reserveTokens": budget.reserve_tokens,
+            "keepRecentTokens": budget.keep_recent_tokens,
+        },
+    )
+    return SessionBeforeCompact(
+        preparation=preparation,
+        branch_entry_ids=branch,
+        custom_instructions=asked.instructions,
+        reason=asked.reason,
+        will_retry=asked.will_retry,
+    )

@@ -1,0 +1,116 @@
+"""Asks a model for a summary: the shell of `summaries.job`, for compaction and navigation. Retries, and what is told of them.
+
+A job is cancelled with whoever waits for it; what its calls were billed is told as they end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, assert_never
+
+import attrs
+import trio
+
+from sapwood.actors.environment import Environment
+from sapwood.actors.kernel import ActorCrashed, OperationCrashed, Ref
+from sapwood.actors.model.assembly import Draft, unfinished
+from sapwood.actors.model.retry import TOO_LARGE, why_it_lasts
+from sapwood.actors.summaries.job import begun, next_step
+from sapwood.actors.summaries.steps import Answered, Ask, Begun, GaveUp, Happened, Job, Wait, Waited, Written
+from sapwood.events.ids import new_session_id
+from sapwood.events.messages import NO_USAGE, AssistantMessage, SystemMessage, UserMessage
+from sapwood.events.models import Model
+from sapwood.events.requests import Generate
+from sapwood.events.runtime import (
+    CompactionReason,
+    Event,
+    Purpose,
+    SummarizationRetryAttemptStart,
+    SummarizationRetryFinished,
+    SummarizationRetryScheduled,
+    UsageReported,
+)
+
+Source = Literal["compaction", "branchSummary"]
+
+
+@attrs.frozen(kw_only=True)
+class Errand:
+    """What a summary is asked for, and with what."""
+
+    name: str
+    """Its calls bear it, with a number behind."""
+    purpose: Purpose
+    model: Model
+    thinking_level: str
+    source: Source
+    reason: CompactionReason | None = None
+
+
+@attrs.frozen
+class Summarizer:
+    """Whom to ask, and where to tell."""
+
+    model_actor: Ref
+    environment: Environment
+    publish: Callable[[Event], int]
+
+    async def write(self, job: Job, errand: Errand) -> Written | GaveUp:
+        """Do the job. Ends in one of the two, whatever the model says."""
+        state, do = next_step(begun(job), Begun())
+        route = new_session_id(self.environment.now_ms(), self.environment.random)  # one for all its attempts (C8)
+        calls, retrying = 0, False
+        while True:
+            happened: Happened
+            match do:
+                case Written() | GaveUp():
+                    return do
+                case Ask():
+                    calls += 1
+                    answer = await self._answer(do, errand, f"{errand.name}/{calls}", route)
+                    if retrying:
+                        self.publish(SummarizationRetryFinished())
+                        retrying = False
+                    overflowed = why_it_lasts(answer.error_message) == TOO_LARGE
+                    happened = Answered(answer, jitter=self.environment.fraction(), overflowed=overflowed)
+                case Wait():
+                    self.publish(
+                        SummarizationRetryScheduled(
+                            attempt=do.attempt,
+                            max_attempts=job.retry.max_retries,
+                            delay_ms=do.delay_ms,
+                            error_message=do.error_message,
+                        )
+                    )
+                    await trio.sleep(do.delay_ms / 1000)
+                    self.publish(SummarizationRetryAttemptStart(source=errand.source, reason=errand.reason))
+                    happened, retrying = Waited(), True
+                case _:
+                    assert_never(do)
+            state, do = next_step(state, happened)
+
+    async def _answer(self, asked: Ask, errand: Errand, call_id: str, route: str) -> AssistantMessage:
+        now = self.environment.now_ms()
+        messages = (
+            SystemMessage(content=asked.system, timestamp=now),
+            UserMessage(content=asked.prompt, timestamp=now),
+        )
+        generate = Generate(
+            call_id=call_id,
+            model=errand.model,
+            purpose=errand.purpose,
+            messages=messages,
+            thinking_level=errand.thinking_level if errand.model.thinks else "off",
+            cache_write=False,
+            cache_key=route,
+        )
+        try:
+            answer = await self.model_actor.ask(generate)
+        except (ActorCrashed, OperationCrashed) as crash:
+            return unfinished(Draft(), errand.model, started_ms=now, reason="error", error=str(crash))
+        if answer.usage != NO_USAGE:
+            billed = UsageReported(
+                purpose=errand.purpose, provider=answer.provider, model=answer.model, usage=answer.usage
+            )
+            self.publish(billed)
+        return answer
