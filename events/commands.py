@@ -151,6 +151,8 @@ class Compacted(Wire, frozen=True, kw_only=True):
 class Compact(Command[Compacted], frozen=True, kw_only=True, tag="compact"):
     """Summarises the past now (C15): stops the run that is on, and hands back what waits to be said."""
 
+    entry_id: EntryId
+    """The id that its entry will have: picked by who asks, so that it can be asked twice."""
     instructions: str | None = None
     ask_extensions: bool = True
 

@@ -181,6 +181,8 @@ class CompactNow(Ask[Compacted], frozen=True, kw_only=True):
 
     key: str
     """Names it, and holds the tree for it where nobody does: see `Acquire`."""
+    entry_id: EntryId
+    """The id that its entry will have."""
     reason: CompactionReason
     model: Model
     will_retry: bool = False

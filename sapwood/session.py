@@ -209,7 +209,7 @@ class Session(Reading):
         Whoever waits and is cancelled stops it.
         """
         taken = None if instructions is None else take_text(instructions, "instructions")
-        return await self._ask(Compact(instructions=taken, ask_extensions=ask_extensions))
+        return await self._ask(Compact(entry_id=self._new_id(), instructions=taken, ask_extensions=ask_extensions))
 
     async def restore(self) -> str | None:
         """Put a file that somebody deleted or replaced back to its path, from what is open of it (S9); then prompts go on.

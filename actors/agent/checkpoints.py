@@ -85,7 +85,13 @@ class Checkpoints:
         """What came of it; what failed is told by the compaction itself, and the run goes on without."""
         self._asked += 1
         key = f"{run.key}/compaction/{self._asked}"
-        asked = CompactNow(key=key, reason=reason, model=self._desk.chosen.model, will_retry=will_retry)
+        asked = CompactNow(
+            key=key,
+            entry_id=self._desk.pen.new_id(),
+            reason=reason,
+            model=self._desk.chosen.model,
+            will_retry=will_retry,
+        )
         try:
             compacted = await run.ask(self._desk.compaction, asked, StopCompaction(key=key))
         except (Refused, CompactionFailed, *CRASHES) as why:

@@ -13,8 +13,10 @@ from sapwood.actors.agent.one_run import Runs
 from sapwood.actors.exclusion.table import AbortFirst, Busy, decide
 from sapwood.actors.kernel import insist
 from sapwood.events.commands import Compact, Compacted
+from sapwood.events.entries import Compaction
 from sapwood.events.errors import Refused
-from sapwood.events.requests import CompactNow, StopCompaction
+from sapwood.events.ids import EntryId
+from sapwood.events.requests import CompactNow, Measure, StopCompaction
 
 
 class Compacting:
@@ -28,7 +30,10 @@ class Compacting:
 
     async def compact(self, message: Compact) -> Compacted:
         """Stop the run that is on, hand back what waits to be said, and compact. `Refused` where another one has the tree."""
-        desk, key = self._desk, f"compact {self._desk.pen.new_id()}"
+        desk, key = self._desk, f"compact {message.entry_id}"
+        there = await self._there(message.entry_id)
+        if there is not None:
+            return there
         ended = self._under_way[key] = trio.Event()
         try:
             while isinstance(verdict := decide(desk.lease.at, "compaction"), AbortFirst):
@@ -40,6 +45,7 @@ class Compacting:
                 desk.publish(desk.shelf.news())
             asked = CompactNow(
                 key=key,
+                entry_id=message.entry_id,
                 reason="manual",
                 model=desk.chosen.model,
                 instructions=message.instructions,
@@ -50,6 +56,16 @@ class Compacting:
         finally:
             del self._under_way[key]
             ended.set()
+
+    async def _there(self, entry_id: EntryId) -> Compacted | None:
+        """Asked again after a crash: it is in the log, and that is all there was to do."""
+        view = self._desk.pen.view
+        place = view.tree.index(entry_id)
+        entry = None if place is None else view.entry(place)
+        if not isinstance(entry, Compaction):
+            return None
+        measured = await insist(self._desk.projection, Measure())
+        return Compacted(entry=entry, tokens_after=measured.tokens)
 
     @asynccontextmanager
     async def stopped(self) -> AsyncGenerator[None]:

@@ -77,9 +77,7 @@ class Compaction(Actor[CompactNow | StopCompaction]):
             with scope:
                 await trio.lowlevel.checkpoint_if_cancelled()
                 return await self._held(asked, telling)
-            stopped = CompactionFailed(CANCELLED, aborted=True)
-            telling.failed(stopped)
-            raise stopped
+            raise CompactionFailed(CANCELLED, aborted=True)
         finally:
             del self._under_way[asked.key]
             self._stops.ended(asked.key)
@@ -122,7 +120,7 @@ class Compaction(Actor[CompactNow | StopCompaction]):
             raise planned
         telling.attempt()
         draft = await means.author.draft(asked, planned, surveyed, budget, telling)
-        entry = await self._append(planned, draft, surveyed)
+        entry = await self._append(asked.entry_id, planned, draft, surveyed)
         telling.done(entry)
         measured = await insist(means.projection, Measure())
         return Compacted(entry=entry, tokens_after=measured.tokens)
@@ -138,9 +136,8 @@ class Compaction(Actor[CompactNow | StopCompaction]):
             self._means.publish(Diagnostic(code="reserve_clamped", message=told, facts={"model": asked.model.key}))
         return budget
 
-    async def _append(self, planned: Plan, draft: Draft, surveyed: Surveyed) -> CompactionEntry:
+    async def _append(self, entry_id: EntryId, planned: Plan, draft: Draft, surveyed: Surveyed) -> CompactionEntry:
         pen = self._means.pen
-        entry_id = pen.new_id()
         first_kept = planned.first_kept if draft.first_kept is None else draft.first_kept
         entry = CompactionEntry(
             id=entry_id,

@@ -173,17 +173,9 @@ def test_an_abort_settles_at_any_moment(what: str, tmp_path: Path) -> None:
     check_aborts(what, tmp_path, part=len(what) % ONE_IN)
 
 
-_UNHEARD: Final = pytest.mark.xfail(
-    strict=False,
-    reason="a stop that comes while the log is asked, before the sections are, does not end the asking of them",
-)
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("part", range(ONE_IN))
-@pytest.mark.parametrize(
-    "what", [pytest.param(what, marks=_UNHEARD if "section" in what else ()) for what in UNDER_WAY]
-)
+@pytest.mark.parametrize("what", UNDER_WAY)
 def test_an_abort_settles_at_every_moment(what: str, part: int, tmp_path: Path) -> None:
     check_aborts(what, tmp_path, part=part)
 
