@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sapwood.events.commands import (
     AnyCommand,
     Command,
+    Compacted,
     Delivered,
     Input,
     InputOutcome,

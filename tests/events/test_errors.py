@@ -15,6 +15,8 @@ from sapwood.events.errors import (
     BadSettings,
     CannotOpen,
     CannotWrite,
+    CompactionFailed,
+    ContextTooLarge,
     InvalidSessionId,
     NewerVersion,
     NotAnEntry,
@@ -55,6 +57,20 @@ SAID: list[tuple[SapwoodError, dict[str, object], str]] = [
         StaleLeaf("a", None),
         {"expected": "a", "actual": None},
         "the leaf is the root, not a: read the tree again and retry",
+    ),
+    (CompactionFailed("no answer"), {"aborted": False}, "no answer"),
+    (CompactionFailed("stopped", aborted=True), {"aborted": True}, "stopped"),
+    (
+        ContextTooLarge(900, 800, (("a", 500), ("b", 40)), "no model answered"),
+        {"tokens": 900, "window": 800, "largest": (("a", 500), ("b", 40)), "why": "no model answered"},
+        "what is to be sent has 900 tokens, the model's window 800, and no compaction makes it fit (no model answered). "
+        "The largest entries: a (500 tokens), b (40 tokens). Hide one with edit(), or set a model with a larger window",
+    ),
+    (
+        ContextTooLarge(9, 8, ()),
+        {"tokens": 9, "window": 8, "largest": (), "why": None},
+        "what is to be sent has 9 tokens, the model's window 8, and no compaction makes it fit. "
+        "The largest entries: none. Hide one with edit(), or set a model with a larger window",
     ),
     (StoreError("broken"), {}, "broken"),
     (
@@ -173,6 +189,8 @@ SAID: list[tuple[SapwoodError, dict[str, object], str]] = [
 BLAMED: list[type[SapwoodError]] = [
     Refused,
     StaleLeaf,
+    CompactionFailed,
+    ContextTooLarge,
     StoreError,
     ProviderError,
     SessionClosed,
@@ -185,6 +203,8 @@ PARENTS = {
     "InvalidSessionId": Refused,
     "BadSettings": Refused,
     "StaleLeaf": SapwoodError,
+    "CompactionFailed": SapwoodError,
+    "ContextTooLarge": SapwoodError,
     "StoreError": SapwoodError,
     "NotASession": StoreError,
     "NewerVersion": StoreError,

@@ -10,8 +10,8 @@ from msgspec import UNSET
 
 from sapwood.events import requests
 from sapwood.events.asking import Ask
-from sapwood.events.commands import SessionState
-from sapwood.events.context import Context, Measured, Selection
+from sapwood.events.commands import Compacted, SessionState
+from sapwood.events.context import Context, Measured, Selection, Surveyed
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import AssistantMessage
 from sapwood.events.requests import Append, Appended, Generate, Holder, Newcomer, ToolsRan

@@ -47,7 +47,17 @@ from sapwood.events.errors import CannotWrite, SapwoodError
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import AssistantMessage, Message, SystemMessage
 from sapwood.events.requests import Ran
-from sapwood.events.runtime import AgentEnd, AutoRetryEnd, AutoRetryStart, MessageEnd, MessageStart, TurnEnd, name_of
+from sapwood.events.runtime import (
+    AgentEnd,
+    AutoRetryEnd,
+    AutoRetryStart,
+    CompactionEnd,
+    MessageEnd,
+    MessageStart,
+    SessionCompactFailed,
+    TurnEnd,
+    name_of,
+)
 from tests.build import MS, assistant, call, result, system, user, words
 
 CHANGE = system(house="Be brief.")
@@ -70,8 +80,8 @@ class World:
     stopped: bool = False
     """From the beginning of a wait, or of the calls of tools, on."""
     terminate: bool = False
-    recoveries: dict[AssistantMessage, Recovery] = attrs.field(factory=dict[AssistantMessage, Recovery])
-    """What an answer calls for."""
+    recoveries: Sequence[tuple[AssistantMessage, Recovery]] = ()
+    """What answers call for."""
     tried: bool = False
     recovers: bool = True
     breaks: frozenset[int] = frozenset()
@@ -97,7 +107,8 @@ class World:
                 return Recorded(message, entry_id or EntryId(f"e{self.entries}"))
             case CallModel():
                 answer = self.answers.popleft()
-                return Answered(answer, recovery=self.recoveries.get(answer), tried=self.tried)
+                recovery = next((called for one, called in self.recoveries if one == answer), None)
+                return Answered(answer, recovery=recovery, tried=self.tried)
             case Prepare():
                 return Prepared(self.changes.pop(0) if self.changes else None)
             case TakeNext(queues=queues):
@@ -129,6 +140,13 @@ def world(*answers: AssistantMessage, steering: Sequence[str] = (), follow_up: S
 def told(do: Do) -> str:
     """What is done, in a word or two."""
     match do:
+        case Check(incoming=incoming, sends=sends):
+            said_next = "".join(f" {one.text}" for one in incoming)
+            return f"look{said_next}" if sends else "look behind"
+        case Hide(entry_id=entry_id):
+            return f"hide {entry_id}"
+        case Recover(will_retry=will_retry):
+            return "recover to retry" if will_retry else "recover"
         case Tell(MessageStart(message=message) | MessageEnd(message=message) as event):
             return f"{name_of(event)} {shown(message)}"
         case Tell(event):
@@ -154,6 +172,10 @@ def shown(message: Message) -> str:
 def story(world: World) -> list[str]:
     """Without the looks at the context, which have their own tests."""
     return [told(do) for do in world.play() if not isinstance(do, Check)]
+
+
+def all_of(world: World) -> list[str]:
+    return [told(do) for do in world.play()]
 
 
 OPENING = ["agent_start", "turn_start", "Prepare"]
@@ -308,11 +330,251 @@ def test_what_is_queued_by_who_hears_of_the_end_gets_a_low_level_run_of_its_own(
         step = late._do(do)
 
     behind = done[done.index("agent_end") :]
-    assert behind[1:9] == [
+    assert behind[1:10] == [
+        "look behind",
         "begin with steering or follow_up",
-        *("agent_start", "turn_start", "Prepare"),
-        *queue_taken("late"),
+        *("look late", "agent_start", "turn_start", "Prepare"),
+        *queue_taken("late")[:-1],
     ]
+
+
+# looks at the context
+
+
+def test_a_run_begins_with_a_look_and_ends_with_one() -> None:
+    assert all_of(world(assistant("hi"))) == [
+        "look hello",
+        *OPENING,
+        *SAYING,
+        *("model 0", "record assistant hi", "message_end assistant hi", "turn_end"),
+        *("begin with steering or follow_up", "agent_end", "look behind", "begin with steering or follow_up", "End"),
+    ]
+
+
+def test_the_next_turn_begins_with_a_look_behind_the_results() -> None:
+    looked = all_of(world(CALLING, assistant("done")))
+
+    at = looked.index("turn_end")
+    assert looked[at : at + 5] == ["turn_end", "look", "turn_start", "Prepare", "take steering"]
+    assert looked.count("look") == 1
+
+
+@pytest.mark.parametrize("queue", ["steering", "follow_up"])
+def test_a_turn_that_begins_with_what_waited_is_looked_at_with_it(queue: QueueName) -> None:
+    followed = world(assistant("one"), assistant("two"))
+    followed.queued[queue] = ["joins", "f1"] if queue == "steering" else ["f1"]
+
+    looked = all_of(followed)
+
+    at = looked.index("turn_end")
+    assert looked[at : at + 9] == [
+        *("turn_end", "begin with steering or follow_up", "look f1", "turn_start", "Prepare"),
+        *queue_taken("f1"),
+    ]
+
+
+def test_steering_joins_the_turn_that_begins_with_a_follow_up() -> None:
+    # this used to wait for the turn behind it
+    followed = world(assistant("one"), assistant("two"), follow_up=["f1"])
+    state, happened, done = IDLE, Started(said("hello")), list[str]()
+    step: Happened = happened
+    while not (done and done[-1] == "End"):
+        state, do = next_step(state, step)
+        done.append(told(do))
+        if done[-1] == "message_end user f1":
+            followed.queued["steering"].append("s1")
+        step = followed._do(do)
+
+    at = done.index("message_end user f1")
+    assert done[at : at + 7] == ["message_end user f1", "take steering", *queue_taken("s1"), "model 1"]
+
+
+def test_what_begins_with_steering_looks_for_no_more_of_it() -> None:
+    steered = all_of(world(*[assistant("one")] * 3, steering=["s1", "s2", "s3"]))
+
+    assert steered.count("take steering") == 1
+
+
+def test_a_run_that_every_result_ends_is_looked_at_behind_it_alone() -> None:
+    final = world(CALLING)
+    final.terminate = True
+
+    assert [one for one in all_of(final) if one.startswith("look")] == ["look hello", "look behind"]
+
+
+def test_another_attempt_is_not_looked_at_and_an_aborted_run_neither() -> None:
+    assert [one for one in all_of(world(OVERLOADED, assistant("hi"))) if one.startswith("look")] == [
+        *("look hello", "look behind"),
+    ]
+    assert [one for one in all_of(world(assistant("h", stop="aborted"))) if one.startswith("look")] == ["look hello"]
+
+
+def test_what_is_said_behind_a_run_is_looked_at_and_looked_behind() -> None:
+    failed = world(assistant(stop="error", error="bad request"), assistant("ok"), follow_up=["f1"])
+
+    assert [one for one in all_of(failed) if one.startswith(("look", "agent"))] == [
+        *("look hello", "agent_start", "agent_end", "look behind"),
+        *("look f1", "agent_start", "agent_end", "look behind"),
+    ]
+
+
+# what was too large, or cut off
+
+OVERFLOW = assistant(stop="error", error="prompt is too long")
+CUT_OFF = assistant("so f", stop="length")
+WHOLE = assistant("whole")
+HIDDEN = Recovery("overflow", retries=True)
+
+
+def recovering(answer: AssistantMessage, recovery: Recovery, *more: AssistantMessage) -> World:
+    overflown = world(answer, *more)
+    overflown.recoveries = [(answer, recovery)]
+    return overflown
+
+
+@pytest.mark.parametrize("answer", [OVERFLOW, CUT_OFF])
+def test_what_was_too_large_is_hidden_behind_the_end_of_its_run_and_the_model_is_asked_once_more(
+    answer: AssistantMessage,
+) -> None:
+    overflown = recovering(answer, HIDDEN, assistant("hi"))
+
+    played = all_of(overflown)
+
+    at = played.index("model 0") + 1
+    assert played[at:] == [
+        *(f"record {shown(answer)}", f"message_end {shown(answer)}", "turn_end", "agent_end"),
+        *("hide e2", "recover to retry"),
+        *("agent_start", "turn_start", "Prepare", "take steering"),
+        *("model 1", "record assistant hi", "message_end assistant hi", "turn_end"),
+        *("begin with steering or follow_up", "agent_end", "look behind", "begin with steering or follow_up", "End"),
+    ]
+    assert played[:at].count("record user hello") == 1
+    ends = [do.event for do in overflown.done if isinstance(do, Tell) and isinstance(do.event, AgentEnd)]
+    assert ends == [
+        AgentEnd(messages=(user(), answer), will_retry=True),
+        AgentEnd(messages=(assistant("hi"),), will_retry=False),
+    ]
+    assert overflown.done[-1] == End(aborted=False)
+
+
+def test_what_was_steered_meanwhile_joins_the_request_behind_the_recovery() -> None:
+    overflown = recovering(OVERFLOW, HIDDEN, assistant("hi"))
+    overflown.queued["steering"] = ["s1", "s2"]
+
+    assert [one for one in story(overflown) if one.startswith(("record user", "model", "recover"))] == [
+        *("record user hello", "record user s1", "model 0", "recover to retry", "record user s2", "model 1"),
+    ]
+
+
+@pytest.mark.parametrize("waits", [[], ["f1"]])
+def test_a_recovery_that_comes_to_nothing_lets_what_waits_go_its_way(waits: list[str]) -> None:
+    overflown = recovering(OVERFLOW, HIDDEN, assistant("hi"))
+    overflown.recovers = False
+    overflown.queued["follow_up"] = [*waits]
+
+    played = all_of(overflown)
+
+    at = played.index("recover to retry") + 1
+    if waits:
+        assert played[at : at + 3] == ["begin with steering or follow_up", "look f1", "agent_start"]
+        assert played.index("hide e2") < played.index("record user f1") < played.index("model 1")
+    else:
+        assert played[at:] == ["begin with steering or follow_up", "End"]
+    assert overflown.done[-1] == End(aborted=False)
+
+
+def test_a_recovery_that_is_stopped_ends_the_run() -> None:
+    overflown = recovering(OVERFLOW, HIDDEN)
+    overflown.stopped = True
+    overflown.queued["follow_up"] = ["later"]
+
+    assert all_of(overflown)[-2:] == ["recover to retry", "End"]
+    assert overflown.done[-1] == End(aborted=True)
+    assert overflown.queued["follow_up"] == ["later"]
+
+
+@pytest.mark.parametrize(
+    ("recovery", "words"),
+    [
+        (
+            HIDDEN,
+            "Context overflow recovery failed after one compact-and-retry attempt. "
+            "Try reducing context or switching to a larger-context model.",
+        ),
+        (
+            Recovery("truncated", retries=True),
+            "Truncated response recovery failed after one compact-and-retry attempt.",
+        ),
+    ],
+)
+def test_a_second_time_is_told_and_nothing_is_hidden(recovery: Recovery, words: str) -> None:
+    overflown = recovering(OVERFLOW, recovery)
+    overflown.tried = True
+
+    played = all_of(overflown)
+
+    at = played.index("turn_end")
+    assert played[at:] == [
+        *("turn_end", "agent_end", "compaction_end", "session_compact_failed"),
+        *("begin with steering or follow_up", "End"),
+    ]
+    told_of = [do.event for do in overflown.done if isinstance(do, Tell)][-3:]
+    assert told_of == [
+        AgentEnd(messages=(user(), OVERFLOW), will_retry=False),
+        CompactionEnd(reason="overflow", aborted=False, will_retry=False, error_message=words),
+        SessionCompactFailed(
+            reason="overflow", error_message=words, aborted=False, will_retry=False, from_extension=False
+        ),
+    ]
+
+
+@pytest.mark.parametrize("tried", [False, True])
+@pytest.mark.parametrize("recovers", [False, True])
+def test_a_whole_answer_to_what_was_too_large_stays_and_the_past_is_compacted(*, tried: bool, recovers: bool) -> None:
+    overflown = recovering(WHOLE, Recovery("overflow", retries=False))
+    overflown.tried, overflown.recovers = tried, False
+    if recovers:
+        overflown.queued["follow_up"] = ["f1"]
+        overflown.answers.append(assistant("hi"))
+
+    played = all_of(overflown)
+
+    at = played.index("turn_end")
+    assert played[at : at + 4] == ["turn_end", "agent_end", "recover", "begin with steering or follow_up"]
+    assert not [one for one in played if one.startswith("hide")]
+    assert Tell(AgentEnd(messages=(user(), WHOLE), will_retry=False)) in overflown.done
+    assert ("record user f1" in played) is recovers
+
+
+def test_retries_before_a_recovery_are_told_as_over() -> None:
+    overflown = world(OVERLOADED, OVERFLOW, assistant("hi"))
+    overflown.recoveries = [(OVERFLOW, HIDDEN)]
+
+    played = all_of(overflown)
+
+    at = played.index("hide e3")
+    assert played[at - 3 : at] == ["turn_end", "agent_end", "auto_retry_end"]
+    assert [do.event for do in overflown.done if isinstance(do, Tell) and isinstance(do.event, AutoRetryEnd)] == [
+        AutoRetryEnd(success=False, attempt=1),
+    ]
+
+
+def test_retries_before_a_whole_answer_that_was_too_large_are_told_as_good() -> None:
+    overflown = world(OVERLOADED, WHOLE)
+    overflown.recoveries = [(WHOLE, Recovery("overflow", retries=False))]
+    overflown.recovers = False
+
+    assert Tell(AutoRetryEnd(success=True, attempt=1)) in overflown.play()
+
+
+def test_attempts_are_counted_anew_behind_a_recovery() -> None:
+    overflown = world(OVERLOADED, OVERFLOW, OVERLOADED, assistant("hi"))
+    overflown.recoveries = [(OVERFLOW, HIDDEN)]
+
+    starts = [
+        do.event.attempt for do in overflown.play() if isinstance(do, Tell) and isinstance(do.event, AutoRetryStart)
+    ]
+    assert starts == [1, 1]
 
 
 # another attempt
@@ -355,7 +617,14 @@ def test_attempts_are_counted_until_an_answer_is_good_and_no_further_than_the_po
 
     starts = [do.event.attempt for do in done if isinstance(do, Tell) and isinstance(do.event, AutoRetryStart)]
     assert starts == [1, 2, 3]
-    assert [told(do) for do in done][-5:] == ["turn_end", "agent_end", "auto_retry_end", NOBODY[0], "End"]
+    assert [told(do) for do in done][-6:] == [
+        "turn_end",
+        "agent_end",
+        "auto_retry_end",
+        "look behind",
+        NOBODY[0],
+        "End",
+    ]
     assert Tell(AutoRetryEnd(success=False, attempt=3, final_error="overloaded")) in done
     again = [do.event.attempt for do in recovered if isinstance(do, Tell) and isinstance(do.event, AutoRetryStart)]
     assert again == [1, 2, 1]
@@ -375,6 +644,16 @@ def test_what_waits_is_said_behind_an_answer_that_failed_for_good() -> None:
 
     assert names.count("agent_start") == 2
     assert names.index("agent_end") < names.index("record user f1")
+
+
+def test_a_run_that_was_stopped_and_finds_nothing_to_say_ends_as_stopped() -> None:
+    # this used to end as if nobody had stopped it
+    stopped = world(assistant("hi"), follow_up=["later"])
+    stopped.stopped = True
+
+    assert all_of(stopped)[-3:] == ["begin with steering or follow_up", "agent_end", "End"]
+    assert stopped.done[-1] == End(aborted=True)
+    assert stopped.queued["follow_up"] == ["later"]
 
 
 def test_a_wait_that_is_stopped_ends_the_run() -> None:
@@ -408,7 +687,15 @@ def test_another_attempt_that_is_stopped_is_told_as_given_up() -> None:
 # what breaks
 
 
-@pytest.mark.parametrize("step", range(11))
+def test_a_run_that_breaks_before_it_has_begun_ends_with_the_reason_and_tells_of_no_end() -> None:
+    breaking = world(assistant("hi"))
+    breaking.breaks = frozenset({0})
+
+    assert [told(do) for do in breaking.play()] == ["look hello", "End"]
+    assert breaking.done[-1] == End(aborted=False, error=FULL)
+
+
+@pytest.mark.parametrize("step", range(1, 12))
 def test_a_run_that_breaks_tells_its_end_and_ends_with_the_reason(step: int) -> None:
     breaking = world(assistant("hi"))
     breaking.breaks = frozenset({step})
@@ -416,7 +703,7 @@ def test_a_run_that_breaks_tells_its_end_and_ends_with_the_reason(step: int) -> 
     *_, last, end = breaking.play()
 
     # an answer that came and could not be recorded goes along
-    assert end == End(aborted=False, error=FULL, unrecorded=assistant("hi") if step == 8 else None)
+    assert end == End(aborted=False, error=FULL, unrecorded=assistant("hi") if step == 9 else None)
     assert isinstance(last, Tell)
     assert isinstance(last.event, AgentEnd)
     assert not last.event.will_retry
@@ -424,7 +711,7 @@ def test_a_run_that_breaks_tells_its_end_and_ends_with_the_reason(step: int) -> 
 
 def test_a_run_that_breaks_in_its_tools_says_what_it_put_into_the_log() -> None:
     breaking = world(CALLING)
-    breaking.breaks = frozenset({story(world(CALLING, assistant("x"))).index("run c1 c2")})
+    breaking.breaks = frozenset({all_of(world(CALLING, assistant("x"))).index("run c1 c2")})
 
     *_, last, end = breaking.play()
 
@@ -432,7 +719,10 @@ def test_a_run_that_breaks_in_its_tools_says_what_it_put_into_the_log() -> None:
     assert end == End(aborted=False, error=FULL)
 
 
-ANSWERS = st.sampled_from([assistant("hi"), CALLING, OVERLOADED, assistant("h", stop="aborted")])
+ANSWERS = st.sampled_from([assistant("hi"), WHOLE, OVERFLOW, CALLING, OVERLOADED, assistant("h", stop="aborted")])
+RECOVERIES = st.sampled_from(
+    [[], [(OVERFLOW, HIDDEN)], [(OVERFLOW, HIDDEN), (WHOLE, Recovery("overflow", retries=False))]]
+)
 
 
 @given(
@@ -441,12 +731,24 @@ ANSWERS = st.sampled_from([assistant("hi"), CALLING, OVERLOADED, assistant("h", 
     st.lists(st.sampled_from(["s1", "s2"]), max_size=2, unique=True),
     st.lists(st.sampled_from(["f1", "f2"]), max_size=2, unique=True),
     st.booleans(),
+    RECOVERIES,
+    st.booleans(),
+    st.booleans(),
 )
 def test_every_run_ends_and_tells_each_end_once_whatever_breaks(
-    answers: list[AssistantMessage], breaks: frozenset[int], steering: list[str], follow_up: list[str], stopped: bool
+    answers: list[AssistantMessage],
+    breaks: frozenset[int],
+    steering: list[str],
+    follow_up: list[str],
+    stopped: bool,
+    recoveries: list[tuple[AssistantMessage, Recovery]],
+    tried: bool,
+    recovers: bool,
 ) -> None:
     any_world = world(*answers, *[assistant("hi")] * 20, steering=steering, follow_up=follow_up)
     any_world.breaks, any_world.stopped = breaks, stopped
+
+    any_world.recoveries, any_world.tried, any_world.recovers = recoveries, tried, recovers
 
     done = any_world.play()
 

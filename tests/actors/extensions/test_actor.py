@@ -144,7 +144,7 @@ async def test_nobody_is_asked_after_the_last_word() -> None:
     ("question", "good"),
     [
         (RESULT, ChangeResult(is_error=True)),
-        (COMPACT, Cancel(reason="no")),
+        (COMPACT, Cancel(reason="no", by="good")),
         (BeforeMessageAppend(message=user("a")), ChangeMessage(message=user("b"))),
     ],
     ids=["tool_result", "session_before_compact", "before_message_append"],

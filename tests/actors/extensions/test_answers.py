@@ -106,7 +106,7 @@ def test_what_is_no_answer_is_refused_whatever_it_is(question: AnyQuestion, answ
     ("question", "answer", "why"),
     [
         (CALL, 7, "it gave 7, where Block or ChangeArguments is to be answered, or None"),
-        (CALL, Cancel(), "it gave Cancel(reason=''), where Block or ChangeArguments is to be answered, or None"),
+        (CALL, Cancel(), "it gave Cancel(reason='', by=''), where Block or ChangeArguments is to be answered, or None"),
         (
             CALL,
             Block,

@@ -122,9 +122,11 @@ CASES: list[tuple[AnyQuestion, list[Came], AnyAnswer | None]] = [
     # the first that cancels has the last word; else a later summary takes the place of an earlier one, and both were paid for
     (COMPACT, [None, None], None),
     (COMPACT, [BROKE, summary("x")], summary("x")),
-    (COMPACT, [Cancel(reason="one"), Cancel(reason="two")], Cancel(reason="one")),
-    (COMPACT, [Cancel(), summary("x")], Cancel()),
-    (COMPACT, [summary("x"), Cancel(reason="no")], Cancel(reason="no")),
+    (COMPACT, [Cancel(reason="one"), Cancel(reason="two")], Cancel(reason="one", by="a")),
+    (COMPACT, [Cancel(), summary("x")], Cancel(by="a")),
+    # it bears the name of whoever gave it, whatever he says himself
+    (COMPACT, [Cancel(by="somebody else")], Cancel(by="a")),
+    (COMPACT, [summary("x"), Cancel(reason="no")], Cancel(reason="no", by="b")),
     (COMPACT, [summary("x", usage=usage(1)), None, summary("y", usage=usage(2))], summary("y", usage=usage(3))),
     (COMPACT, [summary("x", first_kept=EntryId("e1"), details={"a": 1}), summary("y")], summary("y")),
     (COMPACT, [summary("x"), summary("y", first_kept="nothing")], summary("y", first_kept="nothing")),
@@ -149,8 +151,12 @@ CASES: list[tuple[AnyQuestion, list[Came], AnyAnswer | None]] = [
         TreeAnswer(instructions="i", replace_instructions=False),
     ),
     (TREE, [TreeAnswer(usage=usage(1)), TreeAnswer(usage=usage(2))], TreeAnswer(usage=usage(3))),
-    (TREE, [TreeAnswer(label="l"), Cancel()], Cancel()),
-    (SessionBeforeFork(entry_id=None, whole_tree=True), [None, Cancel(reason="x"), Cancel()], Cancel(reason="x")),
+    (TREE, [TreeAnswer(label="l"), Cancel()], Cancel(by="b")),
+    (
+        SessionBeforeFork(entry_id=None, whole_tree=True),
+        [None, Cancel(reason="x"), Cancel()],
+        Cancel(reason="x", by="b"),
+    ),
     # who only listens says nothing
     (SessionStart(reason="new"), [None, BROKE], None),
     (SessionShutdown(), [None], None),
