@@ -63,14 +63,18 @@ SAID: list[tuple[SapwoodError, dict[str, object], str]] = [
     (
         ContextTooLarge(900, 800, (("a", 500), ("b", 40)), "no model answered"),
         {"tokens": 900, "window": 800, "largest": (("a", 500), ("b", 40)), "why": "no model answered"},
-        "what is to be sent has 900 tokens, the model's window 800, and no compaction makes it fit (no model answered). "
-        "The largest entries: a (500 tokens), b (40 tokens). Hide one with edit(), or set a model with a larger window",
+        (
+            "what is to be sent has 900 tokens, the model's window 800, and no compaction makes it fit (no model answered). "
+            "The largest entries: a (500 tokens), b (40 tokens). Hide one with edit(), or set a model with a larger window"
+        ),
     ),
     (
         ContextTooLarge(9, 8, ()),
         {"tokens": 9, "window": 8, "largest": (), "why": None},
-        "what is to be sent has 9 tokens, the model's window 8, and no compaction makes it fit. "
-        "The largest entries: none. Hide one with edit(), or set a model with a larger window",
+        (
+            "what is to be sent has 9 tokens, the model's window 8, and no compaction makes it fit. "
+            "The largest entries: none. Hide one with edit(), or set a model with a larger window"
+        ),
     ),
     (StoreError("broken"), {}, "broken"),
     (

@@ -164,8 +164,17 @@ async def test_the_ask_graph_of_a_session_has_no_circle() -> None:
             "session_log",
             "projection",
             "model",
+            "compaction",
             "tools",
+        ]
+        assert [ref.name for ref in actors["compaction"].asks] == [
+            "exclusion",
+            "projection",
+            "extensions",
+            "model",
+            "session_log",
         ]
         assert [ref.name for ref in actors["tools"].asks] == ["session_log", "extensions"]
         assert [ref.name for ref in actors["extensions"].asks] == ["handlers"]
-        assert all(ref.asks == () for name, ref in actors.items() if name not in {"agent", "tools", "extensions"})
+        asking = {"agent", "compaction", "tools", "extensions"}
+        assert all(ref.asks == () for name, ref in actors.items() if name not in asking)

@@ -498,8 +498,10 @@ def test_a_recovery_that_is_stopped_ends_the_run() -> None:
     [
         (
             HIDDEN,
-            "Context overflow recovery failed after one compact-and-retry attempt. "
-            "Try reducing context or switching to a larger-context model.",
+            (
+                "Context overflow recovery failed after one compact-and-retry attempt. "
+                "Try reducing context or switching to a larger-context model."
+            ),
         ),
         (
             Recovery("truncated", retries=True),
@@ -728,27 +730,22 @@ RECOVERIES = st.sampled_from(
 @given(
     st.lists(ANSWERS, min_size=20, max_size=20),
     st.frozensets(st.integers(0, 60), max_size=3),
-    st.lists(st.sampled_from(["s1", "s2"]), max_size=2, unique=True),
-    st.lists(st.sampled_from(["f1", "f2"]), max_size=2, unique=True),
+    st.tuples(*(st.lists(st.sampled_from(names), max_size=2, unique=True) for names in (["s1", "s2"], ["f1", "f2"]))),
     st.booleans(),
-    RECOVERIES,
-    st.booleans(),
-    st.booleans(),
+    st.tuples(RECOVERIES, st.booleans(), st.booleans()),
 )
 def test_every_run_ends_and_tells_each_end_once_whatever_breaks(
     answers: list[AssistantMessage],
     breaks: frozenset[int],
-    steering: list[str],
-    follow_up: list[str],
+    waiting: tuple[list[str], list[str]],
     stopped: bool,
-    recoveries: list[tuple[AssistantMessage, Recovery]],
-    tried: bool,
-    recovers: bool,
+    recovering: tuple[list[tuple[AssistantMessage, Recovery]], bool, bool],
 ) -> None:
+    steering, follow_up = waiting
     any_world = world(*answers, *[assistant("hi")] * 20, steering=steering, follow_up=follow_up)
     any_world.breaks, any_world.stopped = breaks, stopped
 
-    any_world.recoveries, any_world.tried, any_world.recovers = recoveries, tried, recovers
+    any_world.recoveries, any_world.tried, any_world.recovers = recovering
 
     done = any_world.play()
 
