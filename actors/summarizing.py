@@ -18,7 +18,7 @@ from sapwood.actors.model.retry import TOO_LARGE, why_it_lasts
 from sapwood.actors.summaries.job import begun, next_step
 from sapwood.actors.summaries.steps import Answered, Ask, Begun, GaveUp, Happened, Job, Wait, Waited, Written
 from sapwood.events.ids import new_session_id
-from sapwood.events.messages import NO_USAGE, AssistantMessage, SystemMessage, UserMessage
+from sapwood.events.messages import NO_USAGE, AssistantMessage, SystemMessage, Usage, UserMessage
 from sapwood.events.models import Model
 from sapwood.events.requests import Generate
 from sapwood.events.runtime import (
@@ -45,6 +45,8 @@ class Errand:
     thinking_level: str
     source: Source
     reason: CompactionReason | None = None
+    bill: Callable[[Usage], None] = lambda _: None
+    """Told what each call was billed: whoever is cancelled hears nothing else of it."""
 
 
 @attrs.frozen
@@ -113,4 +115,5 @@ class Summarizer:
                 purpose=errand.purpose, provider=answer.provider, model=answer.model, usage=answer.usage
             )
             self.publish(billed)
+            errand.bill(answer.usage)
         return answer

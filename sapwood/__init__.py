@@ -25,7 +25,16 @@ if TYPE_CHECKING:
     from sapwood.actors.navigation.settings import BranchSummarySettings
     from sapwood.actors.tools import Tool, ToolContext, ToolResult, tool
     from sapwood.actors.tools.builtin import builtin_tools
-    from sapwood.events.commands import Delivered, Failed, InputOutcome, QueuedInputs, Returned, Snapshot, Withdrawn
+    from sapwood.events.commands import (
+        Compacted,
+        Delivered,
+        Failed,
+        InputOutcome,
+        QueuedInputs,
+        Returned,
+        Snapshot,
+        Withdrawn,
+    )
     from sapwood.events.content import ImageContent, TextContent, ThinkingContent, ToolCall
     from sapwood.events.context import Context, ContextItem, ContextUsage, Measured
     from sapwood.events.damage import Damage
@@ -35,6 +44,8 @@ if TYPE_CHECKING:
         BadSettings,
         CannotOpen,
         CannotWrite,
+        CompactionFailed,
+        ContextTooLarge,
         InvalidSessionId,
         NewerVersion,
         NotASession,
@@ -68,9 +79,12 @@ __all__ = [
     "BranchSummarySettings",
     "CannotOpen",
     "CannotWrite",
+    "Compacted",
+    "CompactionFailed",
     "CompactionSettings",
     "Context",
     "ContextItem",
+    "ContextTooLarge",
     "ContextUsage",
     "Damage",
     "Delivered",
@@ -190,6 +204,9 @@ _HOMES = {
     "Request": "sapwood.actors.model.providers.base",
     "Scripted": "sapwood.actors.model.providers.scripted",
     "ScriptedAnswer": "sapwood.actors.model.providers.scripted",
+    "Compacted": "sapwood.events.commands",
+    "CompactionFailed": "sapwood.events.errors",
+    "ContextTooLarge": "sapwood.events.errors",
     "Delivered": "sapwood.events.commands",
     "Failed": "sapwood.events.commands",
     "InputOutcome": "sapwood.events.commands",

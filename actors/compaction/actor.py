@@ -21,7 +21,7 @@ from sapwood.actors.stops import Stops
 from sapwood.events.commands import Compacted
 from sapwood.events.context import Surveyed
 from sapwood.events.entries import Compaction as CompactionEntry
-from sapwood.events.errors import CompactionFailed, Refused, StaleLeaf, StoreError
+from sapwood.events.errors import CompactionFailed, Refused, SapwoodError, StaleLeaf, StoreError
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import SystemMessage
 from sapwood.events.requests import Acquire, Append, CompactNow, Measure, StopCompaction, Survey
@@ -120,9 +120,15 @@ class Compaction(Actor[CompactNow | StopCompaction]):
             raise planned
         telling.attempt()
         draft = await means.author.draft(asked, planned, surveyed, budget, telling)
-        entry = await self._append(asked.entry_id, planned, draft, surveyed)
-        telling.done(entry)
-        measured = await insist(means.projection, Measure())
+        with trio.CancelScope(shield=True):  # what is being written ends well; a disk that refuses is not waited for
+            try:
+                entry = await self._append(asked.entry_id, planned, draft, surveyed)
+            except SapwoodError as fault:
+                if draft.model is not None:
+                    await means.author.bill(draft.usage, draft.model, str(fault))
+                raise
+            telling.done(entry)
+            measured = await insist(means.projection, Measure())
         return Compacted(entry=entry, tokens_after=measured.tokens)
 
     def _budget(self, asked: CompactNow) -> Budget:
@@ -151,8 +157,7 @@ class Compaction(Actor[CompactNow | StopCompaction]):
             from_hook=draft.from_hook or None,
             system_message=_prompt_of(surveyed, pen.environment.now_ms()),
         )
-        with trio.CancelScope(shield=True):  # what is being written ends well; a disk that refuses is not waited for
-            await insist(pen.session_log, Append(entries=(entry,), expected_leaf=surveyed.leaf, patient=False))
+        await insist(pen.session_log, Append(entries=(entry,), expected_leaf=surveyed.leaf, patient=False))
         tree = pen.view.tree
         place = tree.index(entry_id)
         parent = None if place is None else tree.parent(place)

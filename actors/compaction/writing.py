@@ -12,7 +12,7 @@ import trio
 from sapwood.actors.billing import added
 from sapwood.actors.compaction.finishing import finish, material_of
 from sapwood.actors.compaction.offered import misfit
-from sapwood.actors.compaction.plan import Plan
+from sapwood.actors.compaction.plan import TOO_SMALL, Plan
 from sapwood.actors.compaction.telling import Telling
 from sapwood.actors.compaction.threshold import Budget, CompactionSettings
 from sapwood.actors.environment import RunSync
@@ -29,7 +29,7 @@ from sapwood.actors.summarizing import Errand, Summarizer
 from sapwood.events.base import Json
 from sapwood.events.context import Surveyed
 from sapwood.events.entries import UsageEntry
-from sapwood.events.errors import CompactionFailed, StoreError
+from sapwood.events.errors import CompactionFailed, Refused, SapwoodError
 from sapwood.events.hooks import Cancel, CompactionPreparation, ProvideSummary, SessionBeforeCompact
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import NO_USAGE, Usage
@@ -42,6 +42,10 @@ PURPOSES: Final[Mapping[Kind, Purpose]] = {"compaction": "compaction", "turn_pre
 """What each job's calls are billed as."""
 
 
+BILLING_SECONDS: Final = 1.0
+"""For one line of a log. Whoever was stopped is to be gone soon."""
+
+
 @attrs.frozen(kw_only=True)
 class Draft:
     """What is to stand in the entry."""
@@ -49,6 +53,8 @@ class Draft:
     text: str
     usage: Usage | None
     details: Json
+    model: Model | None = None
+    """Who wrote it; None: an extension gave it."""
     from_hook: bool = False
     first_kept: EntryId | Literal["nothing"] | None = None
     """Where an extension has it begin; None: where the plan has it."""
@@ -120,9 +126,22 @@ class Author:
                 assert_never(answer)
 
     async def _written(self, asked: CompactNow, planned: Plan, files: Files) -> Draft:
-        """By a model: one job, or two side by side for a turn that is split (C6)."""
+        """By a model; what was billed until it failed, or was stopped, is in the log."""
         model = asked.model if self.summary_model is None else self.summary_model
+        billed: list[Usage] = []
+        try:
+            return await self._summed_up(asked, planned, files, model, billed)
+        except (CompactionFailed, trio.Cancelled) as why:
+            await self.bill(reduce(added, billed, None), model, str(why))
+            raise
+
+    async def _summed_up(
+        self, asked: CompactNow, planned: Plan, files: Files, model: Model, billed: list[Usage]
+    ) -> Draft:
+        """One job, or two side by side for a turn that is split (C6)."""
         material = await self._elsewhere(lambda: material_of(planned, self.counts.of_text))
+        if not material.stretches and material.previous is None:
+            raise Refused("nothing-to-do", TOO_SMALL)  # what no model was ever sent
         jobs = {
             kind: Job(
                 kind=kind,
@@ -137,49 +156,51 @@ class Author:
             )
             for kind, (texts, tokens) in material.stretches.items()
         }
-        ended = await self._side_by_side(jobs, asked, model, planned.thinking_level)
-        billed = reduce(added, (one.usage for one in ended.values()), None)
+        errands = {
+            kind: Errand(
+                name=f"{asked.key}/{kind}",
+                purpose=PURPOSES[kind],
+                model=model,
+                thinking_level=planned.thinking_level,
+                source="compaction",
+                reason=asked.reason,
+                bill=billed.append,
+            )
+            for kind in jobs
+        }
+        ended = await self._side_by_side(jobs, errands)
         gave_up = next((one for one in ended.values() if isinstance(one, GaveUp)), None)
         if gave_up is not None:
-            await self._bill(billed, model, gave_up.reason)
             raise CompactionFailed(gave_up.reason)
         written = {kind: one for kind, one in ended.items() if isinstance(one, Written)}
         finished = await self._elsewhere(lambda: finish(written, planned, material, files, self.counts.of_text))
         if asked.reason != "manual" and finished.tokens >= material.tokens:
-            why = f"the summary is no smaller than what it stands for: {finished.tokens} tokens of {material.tokens}"
-            await self._bill(billed, model, why)
-            raise CompactionFailed(why)
-        return Draft(text=finished.text, usage=billed, details=finished.details)
+            raise CompactionFailed(
+                f"the summary is no smaller than what it stands for: {finished.tokens} tokens of {material.tokens}"
+            )
+        return Draft(text=finished.text, usage=reduce(added, billed, None), details=finished.details, model=model)
 
     async def _side_by_side(
-        self, jobs: Mapping[Kind, Job], asked: CompactNow, model: Model, thinking_level: str
+        self, jobs: Mapping[Kind, Job], errands: Mapping[Kind, Errand]
     ) -> dict[Kind, Written | GaveUp]:
         """All of them; once one has given up the others are stopped: there will be no entry."""
         ended: dict[Kind, Written | GaveUp] = {}
 
-        async def one(kind: Kind, job: Job) -> None:
-            errand = Errand(
-                name=f"{asked.key}/{kind}",
-                purpose=PURPOSES[kind],
-                model=model,
-                thinking_level=thinking_level,
-                source="compaction",
-                reason=asked.reason,
-            )
-            ended[kind] = await self.summarizer.write(job, errand)
+        async def one(kind: Kind) -> None:
+            ended[kind] = await self.summarizer.write(jobs[kind], errands[kind])
             if isinstance(ended[kind], GaveUp):
                 nursery.cancel_scope.cancel(reason="the other half of the summary failed")
 
         async with trio.open_nursery() as nursery:
-            for kind, job in jobs.items():
-                nursery.start_soon(one, kind, job)
+            for kind in jobs:
+                nursery.start_soon(one, kind)
         return ended
 
     async def _elsewhere(self, work: Callable[[], T]) -> T:
         """A long text is read where it holds up nobody."""
         return await self.run_sync(work)
 
-    async def _bill(self, usage: Usage | None, model: Model, why: str) -> None:
+    async def bill(self, usage: Usage | None, model: Model, why: str) -> None:
         """What was paid for nothing is in the totals all the same (T6)."""
         if usage is None or usage == NO_USAGE:
             return
@@ -194,10 +215,10 @@ class Author:
             usage=usage,
             note=f"no compaction came of it: {why}",
         )
-        with trio.CancelScope(shield=True):
+        with trio.move_on_after(BILLING_SECONDS, shield=True):
             try:
                 await insist(pen.session_log, Append(entries=(entry,), patient=False))
-            except StoreError as fault:
+            except SapwoodError as fault:
                 told = f"what a summary cost could not be recorded: {fault}"
                 self.publish(Diagnostic(code="usage_unrecorded", message=told))
 
