@@ -79,6 +79,7 @@ class Compaction(Actor[CompactNow | StopCompaction]):
                 return await self._held(asked, telling)
             raise CompactionFailed(CANCELLED, aborted=True)
         finally:
+            telling.failed(None)  # whoever asked has left, if nothing else was told
             del self._under_way[asked.key]
             self._stops.ended(asked.key)
 
@@ -104,9 +105,6 @@ class Compaction(Actor[CompactNow | StopCompaction]):
         except (StoreError, StaleLeaf) as fault:
             telling.failed(fault)
             raise CompactionFailed(str(fault)) from fault
-        except trio.Cancelled:
-            telling.failed(None)
-            raise
         except Exception as fault:
             telling.failed(fault)
             raise

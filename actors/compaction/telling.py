@@ -37,6 +37,7 @@ class Telling:
         self._publish = publish
         self._started = False
         self._attempted = False
+        self._over = False
         self.from_extension = False
         """Whether an extension gave what it comes to, or stopped it."""
 
@@ -53,6 +54,7 @@ class Telling:
 
     def done(self, entry: Compaction) -> None:
         """The entry is in the log."""
+        self._over = True
         reason, will_retry = self._asked.reason, self._asked.will_retry
         self._publish(
             SessionCompact(
@@ -62,9 +64,10 @@ class Telling:
         self._publish(CompactionEnd(reason=reason, result=entry, aborted=False, will_retry=will_retry))
 
     def failed(self, why: Exception | None) -> None:
-        """It came to nothing. None, or a `CompactionFailed` that is an abort: somebody stopped it."""
-        if not self._started:
+        """It came to nothing, if its end was not told. None, or a `CompactionFailed` that is an abort: somebody stopped it."""
+        if not self._started or self._over:
             return
+        self._over = True
         aborted = why is None or (isinstance(why, CompactionFailed) and why.aborted)
         reason = self._asked.reason
         said = None if aborted else f"{FAILED[reason]}: {why}"

@@ -131,8 +131,10 @@ class Author:
         billed: list[Usage] = []
         try:
             return await self._summed_up(asked, planned, files, model, billed)
-        except (CompactionFailed, trio.Cancelled) as why:
-            await self.bill(reduce(added, billed, None), model, str(why))
+        except BaseException as why:
+            await self.bill(
+                reduce(added, billed, None), model, str(why) if isinstance(why, Exception) else "it was stopped"
+            )
             raise
 
     async def _summed_up(

@@ -108,3 +108,18 @@ def test_one_that_never_began_is_not_told() -> None:
     of_one.failed(Refused("nothing-to-do", "too small"))
 
     assert events == []
+
+
+def test_the_end_is_told_once() -> None:
+    # a stop while an extension was asked used to tell it twice
+    done, of_done = telling()
+    failed, of_failed = telling()
+    for one in (done, failed):
+        one.attempt()
+
+    done.done(ENTRY)
+    done.failed(None)
+    failed.failed(CompactionFailed("no answer"))
+    failed.failed(None)
+
+    assert [len(of_done), len(of_failed)] == [3, 3]
