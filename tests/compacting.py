@@ -95,14 +95,18 @@ async def conversation(
     environment: Environment | None = None,
     tap: Tap | None = None,
     talked: int = 2,
+    each: int = 10,
     **more: Any,
 ) -> AsyncGenerator[Talk, None]:
-    """A session with `talked` turns of 20 tokens each behind it: `u0…`, `a0…`, `u1…`, `a1…`. Then the model says `turns`."""
+    """A session with `talked` turns behind it: `u0…`, `a0…`, `u1…`, `a1…`, of `each` tokens. Then the model says `turns`.
+
+    The beginning of a split turn is summed up as a matter of course, unless `prefixes` are given.
+    """
     provider = Scripted(
         {
-            "turn": [*(ScriptedAnswer(text=sized(10, f"a{at}")) for at in range(talked)), *map(_answer, turns)],
+            "turn": [*(ScriptedAnswer(text=sized(each, f"a{at}")) for at in range(talked)), *map(_answer, turns)],
             "compaction": [*map(_answer, summaries)],
-            "turn_prefix": [*map(_answer, prefixes)],
+            "turn_prefix": [*map(_answer, prefixes or [summary("turn_prefix")] * 9)],
         }
     )
     runtime = Runtime(providers=[provider], environment=environment or Environment.scripted(), counter="heuristic")
@@ -115,7 +119,7 @@ async def conversation(
         **more,
     ) as session:
         for at in range(talked):
-            await session.prompt(sized(10, f"u{at}"))
+            await session.prompt(sized(each, f"u{at}"))
         yield Talk(session, provider, session.events())
 
 

@@ -35,3 +35,20 @@ def test_whoever_does_not_hold_the_tree_cannot_take_it_from_the_holder() -> None
     lease.release("")
 
     assert lease.holder == "navigation"
+
+
+def test_where_it_is_tells_a_run_that_compacts_from_others() -> None:
+    lease = Lease()
+    seen = [lease.at]
+    lease.compacting = True
+    seen.append(lease.at)  # nobody has it: whatever compacted is over
+    lease.grant("run", "a")
+    seen.append(lease.at)
+    lease.compacting = False
+    seen.append(lease.at)
+    lease.release("a")
+    lease.grant("compaction", "b")
+    lease.compacting = True
+    seen.append(lease.at)
+
+    assert seen == ["idle", "idle", "run_compacting", "run", "compaction"]

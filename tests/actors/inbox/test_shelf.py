@@ -8,6 +8,7 @@ import trio.testing
 
 from sapwood.actors.inbox.shelf import Shelf
 from sapwood.events.commands import Delivered, Failed, Input, Returned
+from sapwood.events.content import ImageContent
 from sapwood.events.errors import Refused
 from sapwood.events.ids import EntryId
 from tests.build import MS
@@ -122,3 +123,30 @@ def test_what_is_for_a_queue_is_on_its_way_until_it_is_accepted() -> None:
     shelf.accept(ID)
 
     assert not shelf.on_its_way(ID)
+
+
+def test_what_waits_is_handed_back_whole_and_in_order_and_what_is_recorded_is_not() -> None:
+    shelf = Shelf()
+    image = ImageContent(data="aGk=", mime_type="image/png")
+    names = ("f1", "s1", "recorded", "s2", "said", "prompt")
+    handles = {}
+    for name in names:
+        one = Input(entry_id=EntryId(name), text=name, images=(image,) if name == "s1" else (), timestamp=MS)
+        handles[name] = shelf.put(one)
+        shelf.accept(one.entry_id)
+        if name != "prompt":
+            shelf.queues.add("follow_up" if name == "f1" else "steering", one)
+    shelf.queues.remove(EntryId("said"))
+
+    returned = shelf.hand_back({"recorded"})
+
+    assert returned == (Returned(text="s1", images=(image,)), Returned(text="s2"), Returned(text="f1"))
+    assert {name: handle.outcome_nowait for name, handle in handles.items()} == {
+        "s1": returned[0],
+        "s2": returned[1],
+        "f1": returned[2],
+        **dict.fromkeys(("recorded", "said", "prompt")),
+    }
+    queued = shelf.queues.present()
+    assert ([one.text for one in queued.steering], queued.follow_up) == (["recorded"], ())
+    assert shelf.hand_back({"recorded"}) == ()

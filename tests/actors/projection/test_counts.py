@@ -140,3 +140,29 @@ def test_an_entry_is_counted_a_part_of_a_text_at_a_step_and_known_when_all_of_it
     assert go_on(counting, 2) is False
     assert source.looked_at == ["123", "456", "7", "89", "a"]
     assert (counts.of(ONE, []), counts.of(TWO, [])) == ((7, 1202), (1,))
+
+
+def test_what_was_counted_is_known_and_nothing_is_counted_for_the_question() -> None:
+    source = Source()
+    counts = Counts(source)
+    assert (counts.known(ONE), source.loads) == (None, 0)
+
+    counts.of(ONE, [user("abc"), user("d")])
+
+    assert counts.known(ONE) == (3, 1)
+    assert (counts.known(EDITED), counts.known(TWO)) == (None, None)
+
+
+def test_a_text_is_counted_in_parts_and_not_remembered() -> None:
+    source = Source(parts=4)
+    counts = Counts(source)
+
+    assert [counts.of_text(""), counts.of_text("abc"), counts.of_text("abcdefghij"), counts.of_text("abc")] == [
+        *(0, 3, 10, 3),
+    ]
+    assert source.looked_at.count("abc") == 2
+    assert source.looked_at[-4:-1] == ["abcd", "efgh", "ij"]
+
+
+def test_a_text_by_the_heuristic_is_rounded_up_as_a_whole() -> None:
+    assert [Counts().of_text("x" * size) for size in (0, 1, 4, 5, 4000, 40_001)] == [0, 1, 1, 2, 1000, 10_001]

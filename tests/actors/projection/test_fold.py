@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +21,8 @@ from sapwood.events.entries import (
     ThinkingLevelChange,
 )
 from sapwood.events.ids import EntryId
-from sapwood.events.requests import Measure, Project
+from sapwood.events.messages import Message
+from sapwood.events.requests import Measure, Project, Survey
 from sapwood.store.memory import MemoryStore
 from tests.actors.projection.logs import KINDS, Log, chain, compaction, edit, said
 from tests.build import HEADER, MODEL, TIME, assistant, message_entry, system, usage, user
@@ -414,3 +417,96 @@ def test_where_something_is_lost_above_is_told_and_nowhere_else() -> None:
 
     assert log.fold.context(explained=True).gaps == {"u2": "lost"}
     assert log.fold.context().gaps == {}
+
+
+# surveys
+
+
+class Counting(Counts):
+    """Keeps what was counted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.counted: list[str] = []
+
+    def of(self, key: Key, messages: Sequence[Message]) -> tuple[int, ...]:
+        self.counted.append(key[0])
+        return super().of(key, messages)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "counted"), [(0, 1), (4, 1), (9, 1), (10, 2), (19, 2), (20, 3), (29, 3), (30, 4), (1000, 4)]
+)
+def test_a_survey_counts_until_it_has_more_than_was_asked_for(tokens: int, counted: int) -> None:
+    log = chain(*(f"{at:<40}" for at in range(4)))
+    counts = Counting()
+    fold = Fold(log.view, counts)
+    fold.pull()
+
+    surveyed = fold.survey(tokens)
+
+    assert surveyed.tokens == (10,) * counted
+    assert [one.entry.id for one in surveyed.entries] == [f"{at:<40}" for at in range(4)]
+    assert (surveyed.leaf, surveyed.compacted, surveyed.thinking_level) == (f"{3:<40}", False, "off")
+    assert surveyed.measured == fold.measure()
+
+
+def test_behind_a_report_a_survey_counts_only_what_was_asked_for() -> None:
+    log = chain("a", "b", "c")
+    log.say("d", "c", tokens=500)
+    log.say("e" * 8, "d")
+    counts = Counting()
+    fold = Fold(log.view, counts)
+    fold.pull()
+
+    surveyed = fold.survey(1)
+
+    assert surveyed.tokens == (2,)
+    assert surveyed.measured.tokens == 502
+    assert {*counts.counted} == {"e" * 8}
+
+
+def test_a_survey_of_nothing_has_nothing() -> None:
+    surveyed = Log().fold.survey(10)
+
+    assert (surveyed.leaf, surveyed.entries, surveyed.tokens, surveyed.compacted) == (None, (), (), False)
+    assert surveyed.measured.tokens == 0
+
+
+def test_a_survey_begins_with_the_compaction_that_speaks() -> None:
+    log = chain("u1", "a1", "u2")
+    log.add(compaction("c1", "u2", "u2"))
+    log.add(edit("x1", "c1", "u2", None))
+    log.say("u3", "x1")
+
+    surveyed = log.fold.survey(1000)
+
+    assert surveyed.compacted
+    assert [one.entry.id for one in surveyed.entries] == ["c1", "u2", "x1", "u3"]
+    assert [one.place for one in surveyed.entries] == [3, 2, 4, 5]
+    hidden = surveyed.entries[1]
+    assert (hidden.messages, hidden.edit is not None) == ((), True)
+    assert surveyed.tokens[1:3] == (0, 0)
+
+
+def test_what_a_survey_counts_is_told_before() -> None:
+    log = chain(*(f"{at:<40}" for at in range(6)))
+    fold = Fold(log.view, Counts())
+    fold.pull()
+
+    told = [one.key[0].strip() for one in fold.counted_for(Survey(tokens=25))]
+
+    assert told[:3] == ["5", "4", "3"]
+    fold.survey(25)
+    again = [one.key[0].strip() for one in fold.counted_for(Survey(tokens=25))]
+    assert again[:3] == ["5", "4", "3"]
+    assert {*told} == {"0", "1", "2", "3", "4", "5"}, "the measure has no report to go by"
+
+
+def test_what_a_survey_counts_behind_a_report_is_no_more_than_it_needs() -> None:
+    log = chain(*(f"{at:<40}" for at in range(6)))
+    log.say("r", f"{5:<40}", tokens=500)
+
+    told = [one.key[0].strip() for one in log.fold.counted_for(Survey(tokens=15))]
+
+    assert told == ["r", "5", "4"]

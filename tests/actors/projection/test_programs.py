@@ -140,6 +140,8 @@ def test_what_is_folded_and_sent_is_what_a_log_of_the_path_alone_gives(program: 
             request, scratch = log.request(), log.from_scratch
             assert log.fold.context(explained=True) == scratch.context(explained=True)
             assert log.fold.measure() == scratch.measure()
+            for tokens in (0, 5, 10_000):
+                assert log.fold.survey(tokens) == scratch.survey(tokens)
             assert request == outgoing(scratch.context().messages) == outgoing(log.alone().context().messages)
             assert_paired(request.messages)
 

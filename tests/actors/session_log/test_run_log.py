@@ -11,9 +11,11 @@ import trio.testing
 
 from sapwood import CannotWrite, Environment, Session
 from sapwood.actors.session_log.run_log import RunLog
+from sapwood.events.entries import ContextEdit
 from sapwood.events.ids import EntryId
 from sapwood.events.requests import Append
 from sapwood.events.runtime import Diagnostic
+from tests.actors.projection.logs import edit
 from tests.build import assistant, message_entry, user
 from tests.store.faults import FaultyDisk
 from tests.talking import drain, talking
@@ -115,3 +117,32 @@ async def test_a_run_that_was_stopped_waits_for_no_disk(tmp_path: Path, autojump
         with pytest.raises(CannotWrite):
             await log.append(user("c"))
     assert len(session.entries()) == 1
+
+
+async def test_an_entry_of_any_kind_is_made_when_it_is_its_turn() -> None:
+    async with talking() as session:
+        log = a_log(session)
+        first = await log.append(user("a"))
+
+        def hide() -> ContextEdit:
+            assert log.last == first
+            return edit("h", first, first, None)
+
+        hidden = await log.add(hide)
+
+    assert (hidden, log.last) == (EntryId("h"), EntryId("h"))
+    assert parents(session)["h"] == first
+
+
+async def test_it_goes_on_behind_what_somebody_else_appended_for_the_run() -> None:
+    async with talking() as session:
+        log = a_log(session)
+        await log.append(user("a"))
+        await session._wiring.pen.session_log.ask(Append(entries=(message_entry("for it", user("o")),)))
+        reader = session.events()
+
+        log.follow(EntryId("for it"))
+        last = await log.append(assistant("b"))
+
+    assert parents(session)[last] == "for it"
+    assert [event for event in drain(reader) if isinstance(event, Diagnostic)] == []

@@ -1,0 +1,173 @@
+"""The shell that asks for summaries: what it sends, what it tells, and that it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import pytest
+import trio
+import trio.testing
+
+from sapwood.actors.environment import Environment
+from sapwood.actors.kernel import ActorCrashed, OperationCrashed
+from sapwood.actors.model.retry import RetryPolicy
+from sapwood.actors.summaries.prompts import words_for
+from sapwood.actors.summaries.steps import GaveUp, Job, Written
+from sapwood.actors.summarizing import Errand, Summarizer
+from sapwood.events.messages import AssistantMessage, Usage
+from sapwood.events.models import Model
+from sapwood.events.requests import Generate
+from sapwood.events.runtime import (
+    Event,
+    SummarizationRetryAttemptStart,
+    SummarizationRetryFinished,
+    SummarizationRetryScheduled,
+    UsageReported,
+)
+from tests.build import MODEL, assistant, usage, words
+from tests.compacting import summary
+
+BUSY = assistant(stop="error", error="overloaded")
+GOOD = assistant(summary(), usage=usage(7))
+JOB = Job(
+    kind="compaction",
+    texts=("[User]: tea",),
+    tokens=(11,),
+    room=100_000,
+    count=len,
+    words=words_for("compaction"),
+    retry=RetryPolicy(max_retries=1),
+)
+
+
+@attrs.define
+class Answering:
+    """Stands for the model's actor: gives the next answer, or raises it."""
+
+    answers: list[AssistantMessage | Exception]
+    asked: list[Generate] = attrs.field(factory=list[Generate])
+
+    async def ask(self, generate: Generate) -> AssistantMessage:
+        await trio.lowlevel.checkpoint()
+        self.asked.append(generate)
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def errand(**given: Any) -> Errand:
+    told = Errand(
+        name="k/compaction",
+        purpose="compaction",
+        model=MODEL,
+        thinking_level="high",
+        source="compaction",
+        reason="threshold",
+    )
+    return attrs.evolve(told, **given)
+
+
+def summarizer(*answers: AssistantMessage | Exception) -> tuple[Summarizer, Answering, list[Event]]:
+    model, events = Answering([*answers]), list[Event]()
+
+    def publish(event: Event) -> int:
+        events.append(event)
+        return len(events)
+
+    made: Callable[..., Summarizer] = Summarizer
+    return made(model, Environment.scripted(), publish), model, events
+
+
+async def test_the_request_is_a_role_and_one_message_with_a_key_of_its_own() -> None:
+    one, model, events = summarizer(GOOD)
+    billed: list[Usage] = []
+
+    end = await one.write(JOB, errand(bill=billed.append))
+
+    assert isinstance(end, Written)
+    assert end.text == summary()
+    [generate] = model.asked
+    assert (generate.call_id, generate.purpose, generate.model) == ("k/compaction/1", "compaction", MODEL)
+    assert [message.role for message in generate.messages] == ["system", "user"]
+    assert "[User]: tea" in words(generate.messages[1])
+    assert (generate.cache_write, generate.thinking_level) == (False, "off")
+    assert generate.cache_key
+    assert events == [
+        UsageReported(purpose="compaction", provider="scripted", model="talker", usage=usage(7)),
+    ]
+    assert billed == [usage(7)]
+
+
+@pytest.mark.parametrize(("thinks", "level"), [(True, "high"), (False, "off")])
+async def test_the_thinking_level_goes_to_a_model_that_thinks(level: str, *, thinks: bool) -> None:
+    one, model, _ = summarizer(GOOD)
+
+    await one.write(JOB, errand(model=Model(provider="p", id="m", thinks=thinks)))
+
+    assert model.asked[0].thinking_level == level
+
+
+async def test_a_retry_waits_is_told_and_sends_the_same_with_the_same_key(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    one, model, events = summarizer(BUSY, GOOD, GOOD)
+    began = trio.current_time()
+
+    await one.write(JOB, errand())
+    took = trio.current_time() - began
+    await one.write(JOB, errand())
+
+    scheduled = events[0]
+    assert isinstance(scheduled, SummarizationRetryScheduled)
+    assert (scheduled.attempt, scheduled.max_attempts, scheduled.error_message) == (1, 1, "overloaded")
+    assert took == pytest.approx(scheduled.delay_ms / 1000)
+    assert 1500 <= scheduled.delay_ms <= 2000
+    assert events[1] == SummarizationRetryAttemptStart(source="compaction", reason="threshold")
+    assert [type(event) for event in events[2:]] == [UsageReported, SummarizationRetryFinished, UsageReported]
+    first, second, other = model.asked
+    assert words(first.messages[1]) == words(second.messages[1])
+    assert first.cache_key == second.cache_key != other.cache_key
+    assert [one.call_id for one in model.asked] == ["k/compaction/1", "k/compaction/2", "k/compaction/1"]
+
+
+async def test_a_retry_that_fails_too_is_told_as_finished(autojump_clock: trio.testing.MockClock) -> None:
+    one, _, events = summarizer(BUSY, BUSY)
+
+    end = await one.write(JOB, errand())
+
+    assert isinstance(end, GaveUp)
+    assert end.reason == "Summarization failed: overloaded"
+    assert events[-1] == SummarizationRetryFinished()
+
+
+async def test_what_is_too_large_is_never_sent_again_unchanged() -> None:
+    one, model, _ = summarizer(assistant(stop="error", error="prompt is too long"), *[GOOD] * 9)
+
+    await one.write(attrs.evolve(JOB, texts=("[User]: " + "x" * 40_000,), tokens=(40_008,)), errand())
+
+    sizes = [len(words(generate.messages[1])) for generate in model.asked]
+    assert sizes[1] < sizes[0] / 1.5
+
+
+@pytest.mark.parametrize("crash", [ActorCrashed("model", "Generate"), OperationCrashed("model", "call")])
+async def test_a_model_that_broke_is_a_failed_answer_and_bills_nothing(crash: Exception) -> None:
+    one, _, events = summarizer(crash)
+
+    end = await one.write(JOB, errand())
+
+    assert isinstance(end, GaveUp)
+    assert end.reason == f"Summarization failed: {crash}"
+    assert events == []
+
+
+async def test_whoever_is_cancelled_in_the_wait_leaves_it(autojump_clock: trio.testing.MockClock) -> None:
+    one, model, events = summarizer(BUSY, GOOD)
+
+    with trio.move_on_after(1) as scope:
+        await one.write(JOB, errand())
+
+    assert scope.cancelled_caught
+    assert (len(model.asked), len(events)) == (1, 1)
