@@ -31,15 +31,10 @@ from sapwood.events.content import (
     ImageContent,
     ThinkingContent,
     ToolCall,
-    text_of,
 )
 from sapwood.events.deltas import TextDelta, ThinkingDelta, ThinkingStart, ToolCallDelta, ToolCallStart
 from sapwood.events.entries import (
-    Compaction,
     ContextEdit,
-    Custom,
-    CustomMessageEntry,
-    KnownEntry,
     MessageEntry,
     Replacement,
 )
@@ -48,95 +43,14 @@ from sapwood.events.messages import AssistantMessage, StoredMessage, ToolResultM
 from sapwood.events.runtime import Diagnostic
 from sapwood.reading import Reading
 from tests.build import MODEL, TIME, assistant, call, message_entry, result, text, user, words
-from tests.faults.logs import append, lines_of, put, rows
+from tests.faults.history import Log, compaction
+from tests.faults.logs import append, rows
+from tests.faults.sent import as_bytes, results_of, texts
 from tests.faults.strict import Strict, strictly
 from tests.house.layout import ROOT
 from tests.talking import drain
 
 IMAGE: Final = ImageContent(data="aGk=", mime_type="image/png")
-
-
-def compaction(entry_id: str, kept: str | None, parent: EntryId | None = None) -> Compaction:
-    """None: nothing is kept."""
-    return Compaction(
-        id=EntryId(entry_id),
-        parent_id=parent,
-        timestamp=TIME,
-        summary="## Goal\nTo go on",
-        first_kept_entry_id=EntryId(entry_id if kept is None else kept),
-        tokens_before=1000,
-    )
-
-
-class Log:
-    """A session's entries, each under the one before it unless `at` has moved the leaf."""
-
-    def __init__(self) -> None:
-        self.entries: list[KnownEntry] = []
-        self.leaf: EntryId | None = None
-
-    def add(self, *messages: StoredMessage) -> EntryId:
-        for message in messages:
-            self._take(message_entry(self._next, message, self.leaf))
-        return self.entries[-1].id
-
-    def compact(self, kept: EntryId | None) -> EntryId:
-        return self._take(compaction(self._next, kept, self.leaf))
-
-    def edit(self, target: EntryId, content: str | tuple[AssistantBlock, ...] | None) -> EntryId:
-        replacement = None if content is None else Replacement(content=content)
-        return self._take(
-            ContextEdit(
-                id=EntryId(self._next),
-                parent_id=self.leaf,
-                timestamp=TIME,
-                target_id=target,
-                replacement=replacement,
-            )
-        )
-
-    def note(self, words: str) -> EntryId:
-        """An extension's."""
-        return self._take(
-            CustomMessageEntry(
-                id=EntryId(self._next),
-                parent_id=self.leaf,
-                timestamp=TIME,
-                custom_type="x",
-                content=(text(words),),
-                display=True,
-            )
-        )
-
-    def at(self, leaf: EntryId | None) -> EntryId:
-        """As a navigation without a summary leaves it (S6)."""
-        self.leaf = leaf
-        marker = Custom(id=EntryId(self._next), parent_id=leaf, timestamp=TIME, custom_type="sapwood.leaf")
-        return self._take(marker)
-
-    def turns(self, count: int) -> list[EntryId]:
-        """So many questions and answers: the ids of the questions."""
-        asked: list[EntryId] = []
-        for _ in range(count):
-            asked.append(self.add(user(f"question {self._next}")))
-            self.add(assistant(f"answer {self._next}"))
-        return asked
-
-    def write(self, path: Path) -> Path:
-        return put(path, lines_of(self.entries))
-
-    @property
-    def messages(self) -> list[StoredMessage]:
-        return [entry.message for entry in self.entries if isinstance(entry, MessageEntry)]
-
-    def _take(self, entry: KnownEntry) -> EntryId:
-        self.entries.append(entry)
-        self.leaf = entry.id
-        return entry.id
-
-    @property
-    def _next(self) -> str:
-        return f"{len(self.entries):08x}"
 
 
 async def asked(path: Path, provider: Strict | None = None, *, model: Model = MODEL) -> Request:
@@ -150,22 +64,6 @@ async def asked(path: Path, provider: Strict | None = None, *, model: Model = MO
 
 async def asked_twice(path: Path) -> tuple[Request, Request]:
     return await asked(path), await asked(path)
-
-
-def texts(request: Request) -> list[str]:
-    return [words(message) for message in request.messages]
-
-
-def results_of(request: Request, call_id: str) -> list[str]:
-    return [
-        text_of(message.content)
-        for message in request.messages
-        if isinstance(message, ToolResultMessage) and message.tool_call_id == call_id
-    ]
-
-
-def as_bytes(request: Request) -> list[bytes]:
-    return [msgspec.json.encode(message) for message in request.messages]
 
 
 def seen(path: Path) -> list[str]:
