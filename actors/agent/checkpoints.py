@@ -8,7 +8,7 @@ from sapwood.actors.agent.desk import Desk
 from sapwood.actors.agent.one_run import Run
 from sapwood.actors.agent.steps import Check, Checked, Hidden, Hide, Recover, Recovered
 from sapwood.actors.compaction.progress import Progress
-from sapwood.actors.compaction.sizes import largest
+from sapwood.actors.compaction.sizes import largest, sent
 from sapwood.actors.compaction.threshold import Budget
 from sapwood.actors.kernel import CRASHES, insist
 from sapwood.actors.projection.counter import heuristic
@@ -16,7 +16,7 @@ from sapwood.events.commands import Compacted
 from sapwood.events.entries import ContextEdit
 from sapwood.events.errors import CompactionFailed, ContextTooLarge, Refused
 from sapwood.events.messages import UserMessage
-from sapwood.events.requests import CompactNow, Measure, StopCompaction, Survey
+from sapwood.events.requests import CompactNow, Measure, Select, StopCompaction, Survey
 from sapwood.events.runtime import CompactionReason
 
 TOO_LITTLE: Final = "the last compaction freed too little"
@@ -57,9 +57,19 @@ class Checkpoints:
                 return
             else:
                 self._progress.came_to_nothing(tokens, budget.window, str(compacted))
-        if do.sends and desk.chosen.model.context_window is not None and tokens > budget.window:
+        if do.sends and tokens > budget.window and not await self._fits(budget.window - incoming):
             surveyed = await insist(desk.projection, Survey(tokens=tokens))
             raise ContextTooLarge(tokens, budget.window, largest(surveyed), self._progress.why)
+
+    async def _fits(self, room: int) -> bool:
+        """Whether what goes out fits all the same: nobody knows the window, or the model's limits cut that much off."""
+        model = self._desk.chosen.model
+        if model.context_window is None:
+            return True
+        if model.limits is None:
+            return False
+        selection = await insist(self._desk.projection, Select())
+        return sent(selection.messages, model) <= room
 
     async def hide(self, do: Hide, run: Run) -> Hidden:
         pen = self._desk.pen
