@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 import attrs
 
-from sapwood.actors.model.retry import TOO_LARGE, why_it_lasts
+from sapwood.actors.model.retry import TOO_LARGE, status_of, why_it_lasts
 from sapwood.actors.projection.tokens import context_tokens
 from sapwood.actors.readable import Readable
 from sapwood.events.content import ToolCall
@@ -20,6 +20,8 @@ from sapwood.events.entries import ContextEdit, MessageEntry
 from sapwood.events.messages import AssistantMessage, UserMessage
 from sapwood.events.models import Model
 
+TOO_MANY: Final = 429
+"""The status of a rate limit, whatever its words say of sizes: "Request too large for … on tokens per min"."""
 NEARLY: Final = 0.99
 """Of the window: what is fuller has no room for an answer (Pi's number)."""
 FAILED_WORDS: Final = {
@@ -47,7 +49,7 @@ def recovery(answer: AssistantMessage, model: Model) -> Recovery | None:
         return None  # its calls come first; the next request tells more
     sent = answer.usage.input + answer.usage.cache_read
     match answer.stop_reason:
-        case "error" if why_it_lasts(answer.error_message) == TOO_LARGE:
+        case "error" if _is_overflow(answer.error_message):
             return Recovery("overflow", retries=True)
         case "stop" if model.context_window is not None and sent > model.context_window:
             return Recovery("overflow", retries=False)
@@ -57,6 +59,11 @@ def recovery(answer: AssistantMessage, model: Model) -> Recovery | None:
             return Recovery("truncated", retries=True) if _is_early(answer, model) else None
         case _:
             return None
+
+
+def _is_overflow(error: str | None) -> bool:
+    """Whether the request was too large for the window; not whether it was for what may be sent in a minute."""
+    return why_it_lasts(error) == TOO_LARGE and status_of(error or "") != TOO_MANY
 
 
 def _is_early(answer: AssistantMessage, model: Model) -> bool:
