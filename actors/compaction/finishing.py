@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 import attrs
 
 from sapwood.actors.compaction.plan import Plan
+from sapwood.actors.projection.counter import IMAGE_TOKENS
+from sapwood.actors.projection.parts import parts_of
 from sapwood.actors.summaries.contract import Kind
 from sapwood.actors.summaries.fidelity import completed, fidelity, last_errors
 from sapwood.actors.summaries.file_lists import Files, listed, unlisted
@@ -14,6 +16,7 @@ from sapwood.actors.summaries.flatten import flatten
 from sapwood.actors.summaries.split_turn import merged
 from sapwood.actors.summaries.steps import Written
 from sapwood.events.base import Json
+from sapwood.events.content import ImageContent
 from sapwood.events.messages import Message
 
 Stretch = tuple[tuple[str, ...], tuple[int, ...]]
@@ -75,6 +78,14 @@ def finish(written: Mapping[Kind, Written], planned: Plan, material: Material, f
     if lacking:
         details["lacking"] = lacking
     return Finished(text=text, details=details, tokens=count(text))
+
+
+def freed(planned: Plan, count: Count) -> int:
+    """Tokens that leave the context with what is summarised: a request for a summary shows less of a large result than the model saw."""
+    messages = (*planned.history, *planned.turn_prefix)
+    parts = [part for message in messages for part in parts_of(message)]
+    before = 0 if planned.previous is None else count(planned.previous.summary)
+    return before + sum(IMAGE_TOKENS if isinstance(part, ImageContent) else count(part) for part in parts)
 
 
 def _counted(messages: tuple[Message, ...], count: Count) -> Stretch:

@@ -10,7 +10,7 @@ import attrs
 import trio
 
 from sapwood.actors.billing import added
-from sapwood.actors.compaction.finishing import finish, material_of
+from sapwood.actors.compaction.finishing import finish, freed, material_of
 from sapwood.actors.compaction.offered import misfit
 from sapwood.actors.compaction.plan import TOO_SMALL, Plan
 from sapwood.actors.compaction.telling import Telling
@@ -176,9 +176,12 @@ class Author:
             raise CompactionFailed(gave_up.reason)
         written = {kind: one for kind, one in ended.items() if isinstance(one, Written)}
         finished = await self._elsewhere(lambda: finish(written, planned, material, files, self.counts.of_text))
-        if asked.reason != "manual" and finished.tokens >= material.tokens:
+        stood = material.tokens
+        if asked.reason != "manual" and finished.tokens >= stood:  # what was shown is the least that it stands for
+            stood = await self._elsewhere(lambda: freed(planned, self.counts.of_text))
+        if asked.reason != "manual" and finished.tokens >= stood:
             raise CompactionFailed(
-                f"the summary is no smaller than what it stands for: {finished.tokens} tokens of {material.tokens}"
+                f"the summary is no smaller than what it stands for: {finished.tokens} tokens of {stood}"
             )
         return Draft(text=finished.text, usage=reduce(added, billed, None), details=finished.details, model=model)
 
