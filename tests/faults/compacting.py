@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import attrs
+import msgspec
 
 from sapwood import (
     CompactionSettings,
@@ -41,6 +42,7 @@ from sapwood.events.runtime import (
 from sapwood.reading import Reading
 from sapwood.store.port import Store
 from tests.build import words
+from tests.faults.history import Log
 from tests.faults.strict import Strict
 
 SUMMARIES: Final[Mapping[Purpose, Kind]] = {"compaction": "compaction", "turn_prefix": "turn_prefix"}
@@ -70,8 +72,8 @@ class Scribe(Strict):
         thoughts: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(thoughts=thoughts)
-        self._says = says or (lambda _: "well")
-        self._writes = writes or (lambda request: record(kind=SUMMARIES[request.purpose]))
+        self.says = says or (lambda _: "well")
+        self.writes = writes or (lambda request: record(kind=SUMMARIES[request.purpose]))
         self.takes = takes
         self.queued: dict[Purpose, list[Say]] = {"turn": [*turns]}
 
@@ -93,7 +95,7 @@ class Scribe(Strict):
             self.requests.append(request)
             raise ProviderError(complaint)
         queued = self.queued.get(request.purpose)
-        said = queued.pop(0) if queued else (self._says if request.purpose == "turn" else self._writes)(request)
+        said = queued.pop(0) if queued else (self.says if request.purpose == "turn" else self.writes)(request)
         if isinstance(said, Finish):
             self.requests.append(request)
             yield _once(said)
@@ -200,3 +202,26 @@ INSIDE: Final = re.compile(r"<(conversation|previous-summary)>\n(.*?)\n</\1>", r
 def framed(request: Request) -> dict[str, str]:
     """What stands in the frame of a request for a summary, by its tags."""
     return dict(INSIDE.findall(words(request.messages[-1])))
+
+
+SMALL: Final = window(10_000)
+TIGHT: Final = budgets(2_000, 1_500)
+"""With `SMALL`: a compaction is due beyond 8000 tokens."""
+
+
+def long_history(turns: int = 8, size: int = 1_200) -> Log:
+    log = Log()
+    log.turns(turns, size)
+    return log
+
+
+def seen(session: Session) -> list[bytes]:
+    """The projection, byte by byte."""
+    return [msgspec.json.encode(message) for message in session.context().messages]
+
+
+def raising(error: Exception) -> Callable[[Request], Say]:
+    def write(request: Request) -> Say:
+        raise error
+
+    return write
