@@ -134,7 +134,8 @@ class _Walk:
         return any(map(is_so, self._entries[at].messages))
 
     def _from(self, at: int) -> int:
-        return self._behind[at - self._counted_from]
+        """Tokens from a place to the end; of one that nobody counted as far as, those that were: more than twice the budget."""
+        return self._behind[max(at - self._counted_from, 0)]
 
 
 def _may_be_cut_at(message: Message) -> bool:
