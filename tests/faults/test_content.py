@@ -1,7 +1,7 @@
 """M: what tools, commands and extensions say. Whatever it is, it is made fit once, at the door, and the model is sent what the log holds.
 
 Tools do not run yet: a result is appended here as a tool's run will append it. What is signed (M06, M08) and what follows a failed
-turn (M10) is in `test_projection.py`; what a compaction makes stale (M07) comes with it.
+turn (M10) is in `test_projection.py`; what a compaction leaves of it (M06, M07) in `test_compaction_keeping.py`.
 """
 
 from __future__ import annotations

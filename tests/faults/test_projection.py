@@ -1,8 +1,7 @@
 """B, C, L and M: what a history is when it is sent again. Each log is taken up by a prompt to a provider that refuses what any refuses.
 
-Compaction and navigation do not run yet: their entries are written into the file as they will write them. What only the running features
-can show comes with them: the summary's own request (the other half of B06 and of C05), a signature that a compaction has made stale (M07),
-and a hook that rewrites a payload (M06).
+The entries of compactions and moves are written into the file as those write them; compactions that run are in `test_compaction_*.py`.
+A hook that rewrites a payload (M06) comes with that hook.
 """
 
 from __future__ import annotations

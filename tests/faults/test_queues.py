@@ -1,8 +1,7 @@
 """J: what is said to a session that is busy: nothing of it is lost, doubled, or without an outcome.
 
-What needs compaction or navigation to run waits for them: a prompt while a summary of a branch is asked for (G12), a compaction that a hook
-asks for while something is queued (J03), what is flushed or queued around a compaction (J04, J05, J07, J09), and the other half of J06 and
-of J08: images, and a `submit`, while one is on.
+What is said around a compaction is in `test_compaction_queues.py` (J03 to J09). A prompt while a summary of a branch is asked for (G12)
+waits for navigation.
 """
 
 from __future__ import annotations

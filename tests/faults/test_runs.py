@@ -1,7 +1,7 @@
 """C, H and O: a run that is stopped, by whoever may: what is in the log then, what went on, and what the next prompt is sent.
 
-What happens to calls where a compaction or a move comes in between is looked for with those (C04, C06 in test_projection.py; G12 waits for
-navigation).
+What happens to calls where a compaction or a move comes in between is looked for with those (test_compaction_calls.py, test_projection.py;
+G12 waits for navigation).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A, B and L: what a session is said to hold and to have cost. Codes as in README.md.
 
-What needs running compaction or navigation comes with them: that the next prompt does not compact (the other half of A20), and summaries
-of two sessions at once (of B07). What a wire reports is read with the wires (the other half of L04).
+That the prompt behind a move does not compact (A20), and summaries of two sessions at once (B07), are in `test_compaction_*.py`. What a
+wire reports is read with the wires (the other half of L04).
 """
 
 from __future__ import annotations
