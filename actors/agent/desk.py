@@ -39,8 +39,8 @@ class Chosen:
         return None if self.active is None else tuple(tool.definition for tool in self.tools().values())
 
     def paths(self) -> PathArguments:
-        """Which arguments of which tool are paths: by the host's word, and by Pi's names for tools that it did not give (C12)."""
-        return {**PATH_ARGUMENTS, **{tool.name: _paths_of(tool) for tool in self.known.values()}}
+        """Which arguments of which tool are paths: by the host's word, and by Pi's names for tools of which it said nothing (C12)."""
+        return {**PATH_ARGUMENTS, **{tool.name: said for tool in self.known.values() if (said := _paths_of(tool))}}
 
 
 def _paths_of(tool: Tool) -> tuple[tuple[str, Access], ...]:

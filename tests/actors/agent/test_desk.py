@@ -40,3 +40,21 @@ def test_the_active_tools_are_told_and_may_be_called_in_their_order() -> None:
     assert chosen.definitions() == (write.definition, read.definition)
     chosen.active = ("read",)
     assert [*chosen.tools()] == ["read"]
+
+
+@tool(reads=["source"], writes=["target"])
+async def edit(source: str, target: str) -> str:
+    """Edit."""
+    return source + target
+
+
+def test_a_tool_of_the_host_says_which_of_its_arguments_are_paths() -> None:
+    chosen = Chosen(model=MODEL, known={"edit": edit})
+
+    assert chosen.paths()["edit"] == (("source", "read"), ("target", "write"))
+    assert chosen.paths()["read"] == (("path", "read"),)
+
+
+def test_a_tool_that_says_nothing_of_paths_has_those_of_its_name() -> None:
+    """A host's own `write` used to change no file that a summary knew of."""
+    assert Chosen(model=MODEL, known=KNOWN).paths()["write"] == (("path", "write"),)
