@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -18,10 +19,9 @@ import msgspec
 from sapwood.events.base import Json, is_array, is_object
 from sapwood.events.codec import encode_entry, encode_event
 from sapwood.events.context import ContextItem
-from sapwood.events.messages import AssistantMessage
-from sapwood.events.runtime import MessageEnd, MessageUpdate, Purpose
+from sapwood.events.runtime import MessageUpdate
 from sapwood.scenario import scripting
-from sapwood.scenario.language import Abort, Expect, Feed, Pattern, Place, Said, Scenario, Settle, Step, Waited
+from sapwood.scenario.language import Abort, Expect, Pattern, Place, Said, Scenario, Settle, Step, Waited
 from sapwood.scenario.matching import MISSING, Difference, Mismatch, compare
 from sapwood.scenario.played import Finding, Moment, PlayedStep, Seen, Unused
 from sapwood.words.describing import text_of_message
@@ -61,18 +61,16 @@ def _findings(scenario: Scenario, steps: Sequence[PlayedStep], end: Moment, brok
 
 
 def unused_answers(scenario: Scenario, steps: Sequence[PlayedStep]) -> tuple[Unused, ...]:
-    """What is left of the script, queue by queue. This release makes calls for a `turn` alone, and each ends in an answer of its own."""
+    """What is left of the script, queue by queue: each call took the next answer of its queue."""
     said = [played for played in steps if isinstance(played.step, Waited | Said)]
     if len(steps) < len(scenario.story.steps) or any(played.outcome in {None, "failed"} for played in said):
         return ()
-    ends = (seen.event for played in steps if not isinstance(played.step, Feed) for seen in played.events)
-    calls = sum(isinstance(one, MessageEnd) and isinstance(one.message, AssistantMessage) for one in ends)
-    taken: dict[Purpose, int] = {"turn": calls}
+    taken = Counter(purpose for played in steps for purpose in played.calls)
     queues = scripting.script(scenario.story)
     return tuple(
         Unused(purpose=purpose, line=scenario.line_of(("answers", purpose, first)), count=len(queue) - first)
         for purpose, queue in queues.items()
-        if (first := taken.get(purpose, 0)) < len(queue)
+        if (first := taken[purpose]) < len(queue)
     )
 
 

@@ -4,7 +4,7 @@
 2. A field without a default must be written, whatever else may be left out.
 3. A further kind of step is one more class here and in `Step`, and one more case in `running`.
 4. A call for which the script has no answer left is a difference, unless the story expects a failed answer: the step has another
-   `outcome` than `delivered`, or an expectation of the step, or at the end, says `stopReason: error`, `errorMessage` or
+   `outcome` than `delivered` or `compacted`, or an expectation of the step, or at the end, says `stopReason: error`, `errorMessage` or
    `unsent: failed`. An `error` that the script itself gives is no difference: the story says so.
 """
 

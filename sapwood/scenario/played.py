@@ -47,6 +47,8 @@ class PlayedStep:
     why: str
     """The words of a failure or a refusal, or of a step that did not come to its end."""
     after: Moment
+    calls: tuple[Purpose, ...] = ()
+    """What each call of the model was for, in their order."""
     unanswered: tuple[Purpose, ...] = ()
     """What the calls were for that the script had no answer left for, each purpose once."""
 

@@ -144,7 +144,7 @@ class _Player:
 
     async def _step(self, session: Session, step: Step, watcher: Watcher) -> PlayedStep:
         entries, events, at = len(session.tree()), len(watcher.seen), watcher.now
-        missing = self._missing()
+        missing, asked = self._missing(), len(self._provider.requests)
         outcome, why = await self._do(session, step)
         await trio.testing.wait_all_tasks_blocked()
         if watcher.lost and self.lost is None:
@@ -156,6 +156,7 @@ class _Player:
             outcome=outcome,
             why=why,
             after=_moment(session, entries),
+            calls=tuple(request.purpose for request in self._provider.requests[asked:]),
             unanswered=tuple(self._missing() - missing),
         )
 

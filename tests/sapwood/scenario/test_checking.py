@@ -9,7 +9,7 @@ import pytest
 
 from sapwood.scenario import Finding, play
 from sapwood.scenario.checking import item_value, unused_answers
-from tests.sapwood.scenario.stories import TALK, written
+from tests.sapwood.scenario.stories import LONG_TALK, SUMMARY, TALK, written
 
 
 def findings(folder: Path, expect: str) -> list[tuple[int, str, str]]:
@@ -166,6 +166,15 @@ def test_answers_that_no_call_asked_for_are_noted(
     found = unused_answers(played.scenario, played.steps)
     assert [(one.purpose, one.line, one.count) for one in found] == unused
     assert [finding.what for finding in played.differences if "script" not in finding.what] == []
+
+
+def test_a_summary_takes_the_answer_of_its_own_queue(tmp_path: Path) -> None:
+    """Its answer was noted as one that no call had asked for."""
+    answers = LONG_TALK.replace("{ANSWER}", f"{{text: {SUMMARY}}}, {{text: left}}")
+    played = play(written(tmp_path, answers + "  - compact: true\n"))
+
+    assert played.differences == ()
+    assert [(one.purpose, one.count) for one in unused_answers(played.scenario, played.steps)] == [("compaction", 1)]
 
 
 @pytest.mark.parametrize("how", ["prompt", "submit"])

@@ -18,7 +18,7 @@ from sapwood.scenario import load, play, run
 from sapwood.scenario.language import STEP_LIMIT, Expect, Feed, Pattern, Scenario, Story
 from sapwood.scenario.matching import Mismatch
 from sapwood.session import Session
-from tests.sapwood.scenario.stories import TALK, written
+from tests.sapwood.scenario.stories import LONG_TALK, SUMMARY, TALK, written
 
 SHIPPED = sorted((Path(__file__).parents[3] / "scenarios").rglob("*.yaml"))
 
@@ -119,6 +119,54 @@ def test_what_is_no_input_is_refused_however_it_is_said(how: str, tmp_path: Path
     assert [step.outcome for step in played.steps] == ["delivered", "refused", "refused"]
     assert "there is neither in this one" in played.steps[1].why
     assert [finding.what for finding in played.differences] == ["outcome of step 3"]
+
+
+TOO_SMALL = "Nothing to compact (session too small)"
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome", "why"),
+    [
+        (f"text: {SUMMARY}", "compacted", ""),
+        ("error: no such key", "failed", "Summarization failed: no such key"),
+        (f"wait: {2 * STEP_LIMIT}, text: late", None, f"it did not end in {STEP_LIMIT:,.0f} virtual seconds"),
+    ],
+)
+def test_what_comes_of_a_compaction_is_its_outcome(answer: str, outcome: str | None, why: str, tmp_path: Path) -> None:
+    story = LONG_TALK.replace("ANSWER", answer) + f"  - {{compact: the trees, outcome: {outcome or 'refused'}}}\n"
+
+    played = play(written(tmp_path, story))
+
+    *_, step = played.steps
+    assert (step.outcome, step.why, step.after.state) == (outcome, why, "idle")
+    assert step.calls == ("compaction",)
+    assert [type(one).__name__ for one in step.after.entries] == ["Compaction"] * (outcome == "compacted")
+    assert (played.differences == ()) == (outcome is not None)
+
+
+def test_a_compaction_that_is_refused_is_an_outcome(tmp_path: Path) -> None:
+    played = play(written(tmp_path, TALK + "  - {compact: true, outcome: refused}\n"))
+
+    assert played.differences == ()
+    assert (played.steps[1].outcome, played.steps[1].why) == ("refused", TOO_SMALL)
+    assert played.steps[1].calls == ()
+
+
+def test_a_compaction_that_ends_otherwise_is_a_difference(tmp_path: Path) -> None:
+    [difference] = play(written(tmp_path, TALK + "  - compact: true\n")).differences
+
+    assert (difference.line, difference.what) == (6, "outcome of step 2")
+    assert difference.difference.expected == "compacted"
+    assert difference.difference.seen == f"refused ({TOO_SMALL})"
+
+
+def test_a_summary_that_the_script_does_not_have_is_a_difference(tmp_path: Path) -> None:
+    story = LONG_TALK.replace("  compaction: [{ANSWER}]\n", "")
+
+    differences = play(written(tmp_path, story + "  - compact: true\n")).differences
+
+    assert [one.what for one in differences] == ["outcome of step 3", "script in step 3"]
+    assert differences[1].difference.seen == "no answer left for a compaction: add one to answers.compaction"
 
 
 def test_events_are_fed_to_observers_with_no_model_at_all(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from sapwood.scenario.language import (
     LONGEST_WAIT,
     Answer,
     Answers,
+    Compact,
     Expect,
     Feed,
     FromEntries,
@@ -71,6 +72,13 @@ def test_every_wrong_setting_is_told() -> None:
     ]
 
 
+def test_a_compaction_is_asked_for_with_or_without_words() -> None:
+    assert fitted(steps=[{"compact": True}]).steps == (Compact(compact=True),)
+    assert fitted(steps=[{"compact": "true", "outcome": "refused"}]).steps == (
+        Compact(compact="true", outcome="refused"),
+    )
+
+
 UNFIT: list[tuple[dict[str, Any], Place, str]] = [
     ({"title": 7}, ("title",), "must be text, not 7: put it in quotes"),
     ({"title": True}, ("title",), "put it in quotes"),
@@ -98,7 +106,7 @@ UNFIT: list[tuple[dict[str, Any], Place, str]] = [
     (
         {"steps": ["abc"]},
         ("steps", 0),
-        "a step must be a mapping with one of: prompt, submit, steer, follow_up, abort, settle, events",
+        "a step must be a mapping with one of: prompt, submit, steer, follow_up, abort, compact, settle, events",
     ),
     ({"steps": [{}]}, ("steps", 0), "a step needs exactly one of"),
     ({"steps": [{"prompt": "a", "pass": 1}]}, ("steps", 0, "pass"), "a step needs exactly one of"),
@@ -106,6 +114,10 @@ UNFIT: list[tuple[dict[str, Any], Place, str]] = [
     ({"steps": [{"promt": "a"}]}, ("steps", 0, "promt"), "did you mean 'prompt'"),
     ({"steps": [{"prompt": 7}]}, ("steps", 0, "prompt"), "must be text"),
     ({"steps": [{"prompt": "a", "outcome": "done"}]}, ("steps", 0, "outcome"), "must be one of delivered"),
+    ({"steps": [{"compact": False}]}, ("steps", 0, "compact"), "must be true, or text, not False"),
+    ({"steps": [{"compact": 1}]}, ("steps", 0, "compact"), "must be true, or text, not 1"),
+    ({"steps": [{"compact": True, "outcome": "delivered"}]}, ("steps", 0, "outcome"), "must be one of compacted"),
+    ({"steps": [{"prompt": "a", "outcome": "compacted"}]}, ("steps", 0, "outcome"), "must be one of delivered"),
     ({"steps": [{"pass": "1"}]}, ("steps", 0, "pass"), "a number of seconds"),
     ({"steps": [{"pass": True}]}, ("steps", 0, "pass"), "a number of seconds"),
     ({"steps": [{"pass": -1}]}, ("steps", 0, "pass"), "from 0 to 31,622,400 (a year), not -1"),

@@ -127,6 +127,14 @@ def test_a_refusal_is_shown_with_its_words(tmp_path: Path) -> None:
     assert any(line.startswith("   -> refused: ") for line in lines)
 
 
+def test_a_compaction_is_shown_with_its_words_and_what_came_of_it(tmp_path: Path) -> None:
+    lines = shown(tmp_path, TALK + "  - compact: the trees\n  - {compact: true, outcome: refused}\n")
+
+    assert "2. compact: the trees" in lines
+    assert "3. compact" in lines
+    assert lines.count("   -> refused: Nothing to compact (session too small)") == 2
+
+
 def test_a_timeline_is_steps_with_numbered_events_and_virtual_times(tmp_path: Path) -> None:
     story = (
         "about: It talks.\n"
