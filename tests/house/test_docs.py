@@ -32,6 +32,7 @@ from click.testing import CliRunner
 
 from sapwood import settings_keys
 from sapwood.actors.agent.actor import Agent
+from sapwood.actors.compaction.actor import Compaction
 from sapwood.actors.exclusion.actor import Exclusion
 from sapwood.actors.inbox.actor import Inbox
 from sapwood.actors.kernel import Actor
@@ -170,7 +171,13 @@ def language_keys() -> set[str]:
     kinds = [one for one in kinds if attrs.has(one) and one not in {language.Pattern, language.Scenario}]
     keys = {field.name.removesuffix("_") for kind in kinds for field in attrs.fields(kind)}
     wire = {field.encode_name for kind in (Model, Limits, Usage, Price, Item) for field in msgspec.structs.fields(kind)}
-    words = {*get_args(language.OutcomeWord), *get_args(language.StoreWord), *get_args(SessionState), *get_args(Unsent)}
+    words = {
+        *get_args(language.OutcomeWord),
+        *get_args(language.CompactionWord),
+        *get_args(language.StoreWord),
+        *get_args(SessionState),
+        *get_args(Unsent),
+    }
     return keys | words | (wire - {"extra"}) | set(setting_keys(settings_keys.KEYS))
 
 
@@ -204,6 +211,7 @@ ACTORS: Mapping[str, type[Actor[Any]]] = {
     "exclusion": Exclusion,
     "model": ModelActor,
     "agent": Agent,
+    "compaction": Compaction,
 }
 
 
