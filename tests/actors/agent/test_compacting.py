@@ -20,6 +20,7 @@ from sapwood import (
     SessionClosed,
 )
 from sapwood.events.commands import Compact
+from sapwood.events.ids import EntryId
 from sapwood.events.messages import AssistantMessage
 from sapwood.events.runtime import QueueUpdate, name_of
 from tests.compacting import conversation, settings, summary
@@ -274,6 +275,6 @@ async def test_a_run_that_compacts_is_not_stopped_for_another_one(autojump_clock
 
 async def test_the_command_itself_gives_the_same() -> None:
     async with conversation(GOOD) as talk:
-        compacted = await talk.actor("agent").ask(Compact())
+        compacted = await talk.actor("agent").ask(Compact(entry_id=EntryId("k1")))
 
         assert compacted == Compacted(entry=talk.compactions()[0], tokens_after=compacted.tokens_after)

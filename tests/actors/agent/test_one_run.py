@@ -25,7 +25,7 @@ async def test_what_is_asked_for_in_a_stopped_run_does_not_begin() -> None:
         run = a_run(talk.session)
         await run.stop()
 
-        asked = CompactNow(key="k", reason="manual", model=MODEL)
+        asked = CompactNow(key="k", entry_id=EntryId("k1"), reason="manual", model=MODEL)
         with pytest.raises(CompactionFailed, match="cancelled"):
             await run.ask(talk.actor("compaction"), asked, StopCompaction(key="k"))
 
@@ -37,7 +37,7 @@ async def test_what_is_under_way_ends_when_the_run_is_stopped(autojump_clock: tr
         run = a_run(talk.session)
 
         async def ask() -> None:
-            asked = CompactNow(key="k", reason="manual", model=MODEL)
+            asked = CompactNow(key="k", entry_id=EntryId("k1"), reason="manual", model=MODEL)
             with pytest.raises(CompactionFailed, match="cancelled"):
                 await run.ask(talk.actor("compaction"), asked, StopCompaction(key="k"))
 

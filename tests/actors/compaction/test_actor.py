@@ -13,6 +13,7 @@ from sapwood import CompactionFailed, Environment, Refused, ScriptedAnswer
 from sapwood.actors.kernel.tap import Phase, Receipt, Verdict
 from sapwood.events.entries import MessageEntry
 from sapwood.events.errors import SapwoodError
+from sapwood.events.ids import EntryId
 from sapwood.events.messages import SystemMessage
 from sapwood.events.requests import Append, CompactNow, StopCompaction
 from sapwood.events.runtime import CompactionEnd, CompactionStart, Diagnostic, SessionCompactFailed
@@ -221,11 +222,13 @@ async def test_one_that_is_stopped_before_it_begins_does_not_begin() -> None:
         await talk.actor("compaction").ask(StopCompaction(key="k"))
 
         with pytest.raises(CompactionFailed, match=r"^Compaction cancelled$") as failed:
-            await talk.actor("compaction").ask(CompactNow(key="k", reason="manual", model=SMALL))
+            await talk.actor("compaction").ask(
+                CompactNow(key="k", entry_id=EntryId("k1"), reason="manual", model=SMALL)
+            )
 
         assert failed.value.aborted
         assert (talk.news(), talk.requests(), talk.session.state) == ([], [], "idle")
-        await talk.actor("compaction").ask(CompactNow(key="k", reason="manual", model=SMALL))
+        await talk.actor("compaction").ask(CompactNow(key="k", entry_id=EntryId("k1"), reason="manual", model=SMALL))
         assert talk.news() == DONE
 
 

@@ -41,7 +41,9 @@ def telling(reason: CompactionReason = "manual", *, will_retry: bool = False) ->
         events.append(event)
         return len(events)
 
-    return Telling(CompactNow(key="k", reason=reason, model=MODEL, will_retry=will_retry), publish), events
+    return Telling(
+        CompactNow(key="k", entry_id=EntryId("k1"), reason=reason, model=MODEL, will_retry=will_retry), publish
+    ), events
 
 
 @pytest.mark.parametrize("will_retry", [False, True])
