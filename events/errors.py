@@ -9,9 +9,12 @@
 from __future__ import annotations
 
 import errno as errno_names
-from typing import Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import attrs
+
+if TYPE_CHECKING:
+    from sapwood.events.messages import Usage
 
 RefusalReason = Literal[
     "busy",
@@ -204,12 +207,62 @@ class Unencodable(SapwoodError):
         self.why = str(cause)
 
 
-class ProviderError(SapwoodError):
-    """The model's provider, or the way to it. `retryable` says whether asking again may help (M4)."""
+FailureKind = Literal[
+    "unknown",
+    "network",
+    "timeout",
+    "cut_off",
+    "rate_limit",
+    "overloaded",
+    "server",
+    "overflow",
+    "too_large",
+    "quota",
+    "auth",
+    "bad_request",
+    "refused",
+]
+"""Why a model call failed.
 
-    def __init__(self, message: str, *, retryable: bool = False) -> None:
+`overflow` is more tokens than the window holds, and `too_large` more bytes or images than the server takes, or more tokens than a minute
+allows (M5). `refused` is an answer that the provider held back for what it says. `unknown`: only the words tell.
+"""
+PASSING_KINDS: Final[frozenset[FailureKind]] = frozenset(
+    {
+        "network",
+        "timeout",
+        "cut_off",
+        "rate_limit",
+        "overloaded",
+        "server",
+    }
+)
+"""What the next attempt may not meet again (M4)."""
+
+
+class ProviderError(SapwoodError):
+    """The model's provider, or the way to it: the world's fault, not that of the provider's code."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        kind: FailureKind = "unknown",
+        status: int | None = None,
+        retry_after_ms: int | None = None,
+        usage: Usage | None = None,
+    ) -> None:
+        """`status` is that of the HTTP answer, `usage` what was billed all the same; a wait in ms that the provider asks for."""
         super().__init__(message)
-        self.retryable = retryable
+        self.kind: FailureKind = kind
+        self.status = status
+        self.retry_after_ms = retry_after_ms
+        self.usage = usage
+
+    @property
+    def retryable(self) -> bool:
+        """Whether asking again may help (M4), as far as the kind tells."""
+        return self.kind in PASSING_KINDS
 
 
 class SessionClosed(SapwoodError):

@@ -5,7 +5,7 @@ What a host declares is checked when it is made, whoever makes it: a wrong type 
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import msgspec
 
@@ -74,6 +74,8 @@ class Model(Declared, frozen=True, kw_only=True):
     """The wire it speaks, such as `openai-responses`."""
     price: Price | None = None
     thinks: bool = False
+    thinks_by: Literal["effort", "budget"] = "effort"
+    """How it is told how much to think: by a word, or in tokens, as older ones are."""
     sees: bool = False
     limits: Limits | None = None
     image_tokens: Count | None = None

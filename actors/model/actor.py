@@ -7,18 +7,20 @@ from contextlib import asynccontextmanager
 from typing import assert_never
 
 import attrs
+import msgspec
 import trio
 
 from sapwood.actors.environment import Environment
 from sapwood.actors.foreign import LEAVE_AFTER, Fault, outcome_of, words_of
 from sapwood.actors.kernel import Actor, Apart, OperationCrashed, Reply, Start
 from sapwood.actors.kernel.errors import alone
-from sapwood.actors.model.assembly import STOPPED, Draft, answer_of, unfinished
+from sapwood.actors.model.assembly import STOPPED, Broken, Draft, answer_of, unfinished
 from sapwood.actors.model.providers.base import Piece, Provider, Request
 from sapwood.actors.outgoing import Limited, Outgoing, Repair, prepare
 from sapwood.actors.stops import Stops
 from sapwood.events.errors import ProviderError
 from sapwood.events.messages import AssistantMessage
+from sapwood.events.models import Model
 from sapwood.events.requests import CallId, Generate, StopCall
 from sapwood.events.runtime import Diagnostic, Event, MessageStart, MessageUpdate
 
@@ -66,7 +68,7 @@ class ModelActor(Actor[Generate | StopCall]):
                 assert_never(message)
 
     async def _attempt(self, asked: Generate) -> AssistantMessage:
-        started, model = self._environment.now_ms(), asked.model
+        started, model = self._environment.now_ms(), self._told_apart(asked.model)
         call = self._calls[asked.call_id] = _Call(trio.CancelScope(), Draft())
         if self._stops.begins(asked.call_id):
             call.scope.cancel(reason=STOPPED)
@@ -74,13 +76,13 @@ class ModelActor(Actor[Generate | StopCall]):
             opening = unfinished(Draft(), model, started_ms=started, reason="pending", error=None)
             self._publish(MessageStart(message=opening))
         part = Apart(lambda: self._streamed(asked, call), name=f"stream {asked.call_id}", grace=LEAVE_AFTER)
-        error: str | None = None
+        error: Broken | None = None
         try:
             with call.scope:
                 await trio.lowlevel.checkpoint_if_cancelled()  # a call that was stopped already reaches no provider
                 error = await part.run()
         except OperationCrashed as crash:
-            error = words_of(crash, OperationCrashed)
+            error = Broken(words_of(crash, OperationCrashed))
         finally:
             call.over = True
             del self._calls[asked.call_id]
@@ -93,15 +95,23 @@ class ModelActor(Actor[Generate | StopCall]):
         stopped = call.scope.cancel_called
         return answer_of(call.draft, model, started_ms=started, stopped=stopped, error=error)
 
-    async def _streamed(self, asked: Generate, call: _Call) -> str | None:
-        """The foreign code; what went wrong with it, in words. Its fault fails the answer, a `CancelledError` of another loop too."""
+    def _told_apart(self, model: Model) -> Model:
+        """The model, with the wire that its provider speaks where the host named none: answers say it, for other readers of the file."""
+        wire: object = getattr(self._providers.get(model.provider), "api", None)
+        return msgspec.structs.replace(model, api=wire) if model.api == "unknown" and isinstance(wire, str) else model
+
+    async def _streamed(self, asked: Generate, call: _Call) -> Broken | None:
+        """The foreign code; what went wrong with it. Its fault fails the answer, a `CancelledError` of another loop too."""
 
         def report(fault: BaseException) -> None:
             if not isinstance(alone(fault), ProviderError) and not call.over:
                 self._report(asked.model.provider, fault)
 
         came = await outcome_of(lambda: self._stream(asked, call), report)
-        return came.words(ProviderError) if isinstance(came, Fault) else None
+        if not isinstance(came, Fault):
+            return None
+        words, cause = came.words(ProviderError), alone(came.error)
+        return Broken.of(words, cause) if isinstance(cause, ProviderError) else Broken(words)
 
     async def _stream(self, asked: Generate, call: _Call) -> None:
         provider = self._providers.get(asked.model.provider)

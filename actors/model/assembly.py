@@ -9,8 +9,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, assert_never
+from typing import Final, Self, assert_never
 
+import attrs
 import msgspec
 
 from sapwood.actors.model.checks import BadPiece, checked, sound, told
@@ -29,7 +30,9 @@ from sapwood.events.deltas import (
     ToolCallEnd,
     ToolCallStart,
 )
-from sapwood.events.messages import NO_USAGE, AssistantMessage, StopReason
+from sapwood.events.errors import ProviderError
+from sapwood.events.failures import Failure, noted
+from sapwood.events.messages import NO_USAGE, AssistantMessage, StopReason, Usage
 from sapwood.events.models import Model
 
 CUT_OFF: Final = "the stream ended before the answer did"
@@ -99,7 +102,23 @@ def _text(parts: Sequence[str]) -> str:
     return without_surrogates("".join(parts))
 
 
-def answer_of(draft: Draft, model: Model, *, started_ms: int, stopped: bool, error: str | None) -> AssistantMessage:
+@attrs.frozen
+class Broken:
+    """What broke a call: in words, and what is known beside them."""
+
+    words: str
+    failure: Failure | None = None
+    usage: Usage = NO_USAGE
+
+    @classmethod
+    def of(cls, words: str, error: ProviderError) -> Self:
+        """What an error of the world says. A host's provider may have written anything into it: what cannot be kept is left out."""
+        failure = Failure(kind=error.kind, status=error.status, retry_after_ms=error.retry_after_ms)
+        finish, _ = sound(Finish(stop_reason="error", usage=error.usage or NO_USAGE, failure=failure), {})
+        return cls(words, finish.failure, finish.usage)
+
+
+def answer_of(draft: Draft, model: Model, *, started_ms: int, stopped: bool, error: Broken | None) -> AssistantMessage:
     """What a call gave, whatever became of it. The first of these that happened says what the answer is:
 
     1. its end came (M2), a bad one too: what breaks behind it, and who stops it then, changes nothing;
@@ -116,13 +135,21 @@ def answer_of(draft: Draft, model: Model, *, started_ms: int, stopped: bool, err
             content=whole.content if finish.content is None else finish.content,
             response_model=finish.response_model,
             response_id=finish.response_id,
+            raw_stop_reason=finish.raw_stop_reason,
+            diagnostics=None if finish.failure is None else noted(finish.failure, started_ms),
             usage=priced(finish.usage, model.price),
             duration_ms=finish.duration_ms,
         )
     if draft.fault is None and stopped:
         return unfinished(draft, model, started_ms=started_ms, reason="aborted", error=STOPPED)
-    why = str(draft.fault) if draft.fault is not None else CUT_OFF if error is None else error
-    return unfinished(draft, model, started_ms=started_ms, reason="error", error=why)
+    if draft.fault is not None:
+        return unfinished(draft, model, started_ms=started_ms, reason="error", error=str(draft.fault))
+    error = Broken(CUT_OFF, Failure(kind="cut_off")) if error is None else error
+    return msgspec.structs.replace(
+        unfinished(draft, model, started_ms=started_ms, reason="error", error=error.words),
+        usage=priced(error.usage, model.price),
+        diagnostics=None if error.failure is None else noted(error.failure, started_ms),
+    )
 
 
 def unfinished(

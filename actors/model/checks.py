@@ -30,6 +30,7 @@ from sapwood.events.deltas import (
     ToolCallStart,
 )
 from sapwood.events.errors import ProviderError, shown
+from sapwood.events.failures import Failure
 from sapwood.events.fitting import fitting
 from sapwood.events.messages import (
     COUNTS,
@@ -141,6 +142,8 @@ def sound(finish: Finish, streamed: Mapping[int, AssistantBlock]) -> tuple[Finis
     others = {
         "response_model": plain("response_model", str | None),
         "response_id": plain("response_id", str | None),
+        "raw_stop_reason": plain("raw_stop_reason", str | None),
+        "failure": good("failure", lambda: _read(finish.failure, Failure | None), None),
         "duration_ms": plain("duration_ms", Number | None),
     }
     fault = BadPiece(_name(finish), faults) if faults else None

@@ -1,10 +1,11 @@
 """Whether a failed call is worth another attempt, and when (M4). No I/O, no clock, no chance of its own.
 
 1. One policy for all who ask models: the run for its turns, compaction and navigation for their summaries. A provider never asks again.
-2. What may pass by itself is tried again: the network, a status of `PASSING`, an overload, told by its words. What nobody knows is not.
-3. What fails the same way each time is never tried again: a request that is too large, a quota, a key, a bad request.
-4. A wait that the provider asks for is kept to the millisecond; one beyond the cap fails at once, and says so.
-5. Else the wait doubles from attempt to attempt, up to the cap, and jitter makes it a little shorter.
+2. Where the provider says what kind of failure it is, that decides; else the words do.
+3. What may pass by itself is tried again: the network, a status of `PASSING`, an overload, told by its words. What nobody knows is not.
+4. What fails the same way each time is never tried again: a request that is too large, a quota, a key, a bad request.
+5. A wait that the provider asks for is kept to the millisecond; one beyond the cap fails at once, and says so.
+6. Else the wait doubles from attempt to attempt, up to the cap, and jitter makes it a little shorter.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Final
 
 import attrs
 
-from sapwood.events.errors import Refused
+from sapwood.events.errors import PASSING_KINDS, FailureKind, Refused
 
 PASSING: Final = frozenset({408, 409, 429, *range(500, 600)})
 """Statuses that another attempt may not meet again: too slow, in conflict, too many, and whatever is the server's own trouble."""
@@ -111,6 +112,16 @@ LIKELY: Final[tuple[str, ...]] = (
 )
 """What speaks for another attempt where there is no status."""
 
+LASTING: Final[Mapping[FailureKind, str]] = {
+    "overflow": "the request has more tokens than the model's window",
+    "too_large": "the request is too large",
+    "quota": "what the account may use is used up",
+    "auth": "the provider does not let us in",
+    "bad_request": "the provider does not take the request",
+    "refused": "the provider does not give this answer",
+}
+"""Why, where a provider knows what kind of failure it is."""
+
 _STATUS: Final = re.compile(
     r"(?:^\W*(?:HTTP(?:/[\d.]+)?\s+)?|(?<![a-z])(?:error|status[ _]?code|status|code|http)[^\w\n]{1,4})"
     r"([45]\d\d)\b(?!\s*(?:[a-z]?bytes|tokens|[km]b)\b|[.,]\d)",
@@ -155,7 +166,13 @@ class No:
 
 
 def retry(
-    error: str | None, attempt: int, policy: RetryPolicy, *, jitter: float, retry_after_ms: int | None = None
+    error: str | None,
+    attempt: int,
+    policy: RetryPolicy,
+    *,
+    jitter: float,
+    kind: FailureKind = "unknown",
+    retry_after_ms: int | None = None,
 ) -> Again | No:
     """What to do after attempt number `attempt`, counted from 1, failed with `error`.
 
@@ -168,7 +185,7 @@ def retry(
         raise ValueError(f"attempts are counted from 1: {attempt} is none")
     if not 0 <= jitter < 1:
         raise ValueError(f"jitter is a fraction in [0, 1), not {jitter}")
-    lasting = why_it_lasts(error)
+    lasting = why_it_lasts(error, kind)
     if lasting is not None:
         return No(lasting)
     if not policy.enabled or policy.max_retries == 0:
@@ -184,8 +201,12 @@ def retry(
     return Again(max(retry_after_ms, 0))
 
 
-def why_it_lasts(error: str | None) -> str | None:
-    """Why another attempt would fail as well, as far as the words of an error tell; None if it may not."""
+def why_it_lasts(error: str | None, kind: FailureKind = "unknown") -> str | None:
+    """Why another attempt would fail as well, by the kind of the failure, or as far as its words tell; None if it may not."""
+    if kind in PASSING_KINDS:
+        return None
+    if kind != "unknown":
+        return LASTING[kind]
     if error is None or not error.strip():
         return "nothing says what went wrong"
     hopeless = _reason(HOPELESS, error)

@@ -33,7 +33,7 @@ COMMANDS = {
     "follow_up": "input",
     "withdraw": "entryId",
     "abort": "",
-    "compact": "instructions? askExtensions?",
+    "compact": "entryId instructions? askExtensions?",
     "navigate": "target summarize? instructions? replaceInstructions? label? answer?",
     "fork": "entryId wholeTree?",
     "set_model": "entryId model",

@@ -150,8 +150,16 @@ SAID: list[tuple[SapwoodError, dict[str, object], str]] = [
             "surrogates not allowed"
         ),
     ),
-    (ProviderError("overloaded", retryable=True), {"retryable": True}, "overloaded"),
-    (ProviderError("no such model"), {"retryable": False}, "no such model"),
+    (
+        ProviderError("overloaded", kind="overloaded", status=529, retry_after_ms=1000),
+        {"kind": "overloaded", "status": 529, "retry_after_ms": 1000, "usage": None},
+        "overloaded",
+    ),
+    (
+        ProviderError("no such model"),
+        {"kind": "unknown", "status": None, "retry_after_ms": None, "usage": None},
+        "no such model",
+    ),
     (SessionClosed(), {}, "this session is closed: open it again"),
     (
         SessionBroken("agent crashed too often and stays down"),
@@ -300,3 +308,9 @@ def test_whatever_is_handed_in_is_shown_in_few_characters() -> None:
     assert shown("x" * 500) == "'" + "x" * 79
     assert shown(None) == "None"
     assert (shown(10**5000), shown(Speechless())) == ("<int>", "<Speechless>")
+
+
+def test_a_provider_error_says_whether_asking_again_may_help() -> None:
+    assert ProviderError("x", kind="network").retryable
+    assert not ProviderError("x", kind="overflow").retryable
+    assert not ProviderError("x").retryable

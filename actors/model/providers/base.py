@@ -10,6 +10,7 @@ from sapwood.actors.outgoing.rendering import OutgoingMessage
 from sapwood.events.base import Number, Wire
 from sapwood.events.content import AssistantBlock
 from sapwood.events.deltas import Delta
+from sapwood.events.failures import Failure
 from sapwood.events.messages import NO_USAGE, StopReason, Usage
 from sapwood.events.models import Model
 from sapwood.events.runtime import Purpose
@@ -22,8 +23,9 @@ class Request(Wire, frozen=True, kw_only=True):
     purpose: Purpose
     messages: tuple[OutgoingMessage, ...]
     thinking_level: str = "off"
+    """`off`, or how much: `minimal`, `low`, `medium`, `high`, `xhigh` or `max`. Only a model that thinks is told."""
     max_output: int | None = None
-    """Tokens of the answer, thinking included; None: what the model gives."""
+    """Tokens of the answer, thinking included; None: what the model gives. Never more than that is asked for (M6)."""
     cache_write: bool = True
     """Whether the provider may keep the prompt for the next request, where that is asked and paid for."""
     cache_key: str | None = None
@@ -41,6 +43,10 @@ class Finish(Wire, frozen=True, kw_only=True):
     error_message: str | None = None
     response_model: str | None = None
     response_id: str | None = None
+    raw_stop_reason: str | None = None
+    """In the provider's own word."""
+    failure: Failure | None = None
+    """Why it failed, for whoever decides on another attempt."""
     duration_ms: Number | None = None
 
 
@@ -56,7 +62,8 @@ class Provider(Protocol):
         ...
 
     def stream(self, request: Request) -> AbstractAsyncContextManager[AsyncIterator[Piece]]:
-        """Pieces as they come, `Finish` last. Leaving the context ends the call. Raises `ProviderError` for the world's faults.
+        """Pieces as they come, `Finish` last. Leaving the context ends the call. Raises `ProviderError` for the world's faults, with
+        the kind if it is known and the usage if something was billed.
 
         What cannot be kept of what it yields, and what else it raises, is a failed answer with what came before, and is logged as a fault.
         """

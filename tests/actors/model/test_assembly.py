@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.actors.model.assembly import CUT_OFF, STOPPED, Draft, answer_of, unfinished
+from sapwood.actors.model.assembly import CUT_OFF, STOPPED, Broken, Draft, answer_of, unfinished
 from sapwood.actors.model.providers.base import Finish, Piece
 from sapwood.events.content import TextContent, ThinkingContent, without_surrogates
 from sapwood.events.deltas import (
@@ -171,7 +171,7 @@ def test_the_end_beats_a_bad_piece_that_a_stop_and_that_what_broke(
     if last is not None:
         draft.add(last)
 
-    answer = answer_of(draft, MODEL, started_ms=MS, stopped=stopped, error=error)
+    answer = answer_of(draft, MODEL, started_ms=MS, stopped=stopped, error=None if error is None else Broken(error))
 
     assert (answer.content, answer.stop_reason) == ((text("so"),), reason)
     assert answer.error_message is None if why is None else why in (answer.error_message or "")
