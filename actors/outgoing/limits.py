@@ -58,7 +58,7 @@ def keep_within(messages: Messages, limits: Limits) -> tuple[Messages, tuple[Lim
         ("image_bytes", limits.image_bytes, _within_image_bytes),
         ("images", limits.images, _within_images),
         ("text_bytes", limits.text_bytes, _within_text_bytes),
-        ("call_id_length", limits.call_id_length, _with_legal_ids),
+        ("call_id_length", limits.call_id_length, with_legal_ids),
     )
     told: list[Limited] = []
     for limit, most, keep in declared:
@@ -129,7 +129,8 @@ def _changed(
     return (sent if times else messages), times
 
 
-def _with_legal_ids(messages: Messages, longest: int) -> tuple[Messages, int]:
+def with_legal_ids(messages: Messages, longest: int) -> tuple[Messages, int]:
+    """The messages with ids of calls that any wire takes: letters, digits, `_` and `-`, `longest` of them; and how many changed."""
     given: dict[ToolCallId, ToolCallId] = {}
     taken: set[str] = set()
 
