@@ -56,11 +56,28 @@ async def _in_place(function: Callable[[], T], /) -> T:
     return function()
 
 
-def _new_http_client() -> httpx.AsyncClient:
+class NewHttpClient(Protocol):
+    """Makes a client. `connections`: how many it has at most; `keep_alive`: whether one is used again after its answer."""
+
+    def __call__(
+        self, *, trust_env: bool = False, connections: int | None = None, keep_alive: bool = True
+    ) -> httpx.AsyncClient: ...
+
+
+def _new_http_client(
+    *, trust_env: bool = False, connections: int | None = None, keep_alive: bool = True
+) -> httpx.AsyncClient:
     import httpx  # noqa: PLC0415 - 0.1 s of import that a session without a provider on the network need not pay
 
     # trust_env: an embedded session reads no environment variable unless asked to (E3)
-    return httpx.AsyncClient(trust_env=False, http2=False)
+    # timeout: silence is measured by who reads, from event to event; a server that cannot be reached is told after 30 s
+    return httpx.AsyncClient(
+        trust_env=trust_env,
+        http2=False,
+        follow_redirects=False,  # the key would go along
+        timeout=httpx.Timeout(None, connect=30),
+        limits=httpx.Limits(max_connections=connections, max_keepalive_connections=20 if keep_alive else 0),
+    )
 
 
 def _wall_ms() -> int:
@@ -80,7 +97,7 @@ class Environment:
     run_foreign: RunSync = _left_on_cancel
     """Where a plain function of a host's goes, and what may hang at a file that is not ours: who is cancelled leaves it to its thread."""
     disk: Disk = attrs.field(factory=RealDisk)
-    http: Callable[[], httpx.AsyncClient] = _new_http_client
+    http: NewHttpClient = _new_http_client
     """Makes a client; one a provider, for the runtime's life."""
 
     @classmethod

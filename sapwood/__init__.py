@@ -19,9 +19,12 @@ if TYPE_CHECKING:
     from sapwood.actors.extensions.extension import Extension, ExtensionContext
     from sapwood.actors.inbox import Handle
     from sapwood.actors.kernel import Published, Reader, Resync, WouldDeadlock
+    from sapwood.actors.model.credentials import Credentials
     from sapwood.actors.model.providers.base import Finish, Provider, Request
+    from sapwood.actors.model.providers.openai_chat import ChatDialect
     from sapwood.actors.model.providers.scripted import Scripted, ScriptedAnswer
     from sapwood.actors.model.retry import RetryPolicy
+    from sapwood.actors.model.vendors import AnthropicProvider, GeminiProvider, OpenAIChat, OpenAIResponses
     from sapwood.actors.navigation.settings import BranchSummarySettings
     from sapwood.actors.tools import Tool, ToolContext, ToolResult, tool
     from sapwood.actors.tools.builtin import builtin_tools
@@ -74,11 +77,13 @@ if TYPE_CHECKING:
     from sapwood.store.port import Store
 
 __all__ = [
+    "AnthropicProvider",
     "AssistantMessage",
     "BadSettings",
     "BranchSummarySettings",
     "CannotOpen",
     "CannotWrite",
+    "ChatDialect",
     "Compacted",
     "CompactionFailed",
     "CompactionSettings",
@@ -86,6 +91,7 @@ __all__ = [
     "ContextItem",
     "ContextTooLarge",
     "ContextUsage",
+    "Credentials",
     "Damage",
     "Delivered",
     "EntryId",
@@ -95,6 +101,7 @@ __all__ = [
     "ExtensionContext",
     "Failed",
     "Finish",
+    "GeminiProvider",
     "Handle",
     "ImageContent",
     "InputOutcome",
@@ -104,6 +111,8 @@ __all__ = [
     "Model",
     "NewerVersion",
     "NotASession",
+    "OpenAIChat",
+    "OpenAIResponses",
     "Price",
     "Provider",
     "ProviderError",
@@ -160,6 +169,12 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AnthropicProvider": "sapwood.actors.model.vendors",
+    "OpenAIChat": "sapwood.actors.model.vendors",
+    "OpenAIResponses": "sapwood.actors.model.vendors",
+    "GeminiProvider": "sapwood.actors.model.vendors",
+    "ChatDialect": "sapwood.actors.model.providers.openai_chat",
+    "Credentials": "sapwood.actors.model.credentials",
     "EntryId": "sapwood.events.ids",
     "ToolCallId": "sapwood.events.ids",
     "builtin_tools": "sapwood.actors.tools.builtin",

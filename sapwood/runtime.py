@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Final, Self, cast
@@ -86,7 +86,11 @@ class Runtime:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        pass
+        """Close the connections of the providers that have some: sessions are over by then."""
+        for provider in self._providers.values():
+            close: Callable[[], Awaitable[None]] | None = getattr(provider, "aclose", None)
+            if close is not None:
+                await close()
 
     @asynccontextmanager
     async def open_session(

@@ -143,7 +143,7 @@ def sound(finish: Finish, streamed: Mapping[int, AssistantBlock]) -> tuple[Finis
         "response_model": plain("response_model", str | None),
         "response_id": plain("response_id", str | None),
         "raw_stop_reason": plain("raw_stop_reason", str | None),
-        "failure": good("failure", lambda: _read(finish.failure, Failure | None), None),
+        "failure": good("failure", lambda: fitting(finish.failure, Failure | None), None),
         "duration_ms": plain("duration_ms", Number | None),
     }
     fault = BadPiece(_name(finish), faults) if faults else None

@@ -68,7 +68,11 @@ SHELLS: Final = {
     "actors/session_log/run_log.py",
     "actors/summarizing.py",
     "actors/tools/batch.py",
+    "actors/model/credentials.py",
+    "actors/model/answering.py",
+    "actors/model/http.py",
     "actors/model/providers/scripted.py",
+    "actors/model/vendors.py",
     "actors/tools/bash.py",
     "actors/tools/processes.py",
     # what a process has once

@@ -1,0 +1,166 @@
+"""An answer over HTTP, as it comes: bytes, events, pieces; and what goes wrong on the way, in our words.
+
+1. Silence has a limit, counted from event to event (M3): bytes that keep a connection alive are none.
+2. What is left before its end is let go of at once, whole: no generator of a library stays behind for the collector.
+3. What the world does wrong is a `ProviderError`, with its kind and with what was billed; nothing of the key is in it, nor in what it came
+   from (M1).
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections import deque
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, Self
+
+import trio
+
+from sapwood.actors.model.failing import hidden
+from sapwood.actors.model.providers.base import Finish, Piece
+from sapwood.actors.model.sse import EventReader, EventTooLarge, ServerEvent
+from sapwood.actors.model.wire import Decoder
+from sapwood.events.content import without_surrogates
+from sapwood.events.errors import FailureKind, ProviderError
+
+if TYPE_CHECKING:
+    import httpx
+
+TRAILER: Final = 5.0
+"""Seconds that the end of a stream may take where nothing but that is missing."""
+CLOSING_TIME: Final = 1.0
+"""Seconds that closing a socket may take, cancelled or not: it waits for nobody."""
+
+
+class Body:
+    """The bytes of a response, and the one way to leave them."""
+
+    def __init__(self, response: httpx.Response) -> None:
+        self._response = response
+        self._chunks = response.aiter_bytes()
+
+    async def read(self) -> bytes | None:
+        """The next bytes; None at the end."""
+        try:
+            return await anext(self._chunks)
+        except StopAsyncIteration:
+            return None
+
+    async def aclose(self) -> None:
+        """Let the connection go: it is used again if all was read, and else it is closed.
+
+        The library reads through generators within generators, and closing the outermost one leaves the others to the collector. A read
+        that is cancelled ends them all; bytes that are there already are read on the way.
+        """
+        with trio.CancelScope() as scope:
+            scope.cancel(reason="the answer was left")
+            with suppress(Exception):
+                while await self.read() is not None:
+                    pass
+        with trio.move_on_after(CLOSING_TIME, shield=True):
+            await self._response.aclose()
+
+
+class Answer:
+    """The pieces of an answer, as they come. An iterator, and no generator: nothing is held open where its reader stops."""
+
+    def __init__(self, body: Body, decoder: Decoder, *, idle: float, key: str) -> None:
+        self._body = body
+        self._decoder = decoder
+        self._idle = idle
+        self._key = key
+        self._reader = EventReader()
+        self._events: deque[ServerEvent] = deque()
+        self._pieces: deque[Piece] = deque()
+        self._over = False
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Piece:
+        if not self._pieces and not self._over:
+            await self._next()
+        if not self._pieces:
+            raise StopAsyncIteration
+        piece = self._pieces.popleft()
+        if isinstance(piece, Finish):
+            self._over = True
+            self._pieces.clear()
+        return piece
+
+    async def _next(self) -> None:
+        """Read on until an event brings pieces. Raises `ProviderError`."""
+        trouble: ProviderError | None = None
+        try:
+            while not self._pieces and not self._over:
+                limit = min(TRAILER, self._idle) if self._decoder.may_end else self._idle
+                with trio.move_on_after(limit) as scope:
+                    await self._next_event()
+                if scope.cancelled_caught:
+                    if not self._decoder.may_end:
+                        raise ProviderError(f"timeout: nothing came for {self._idle:g} s", kind="timeout")  # noqa: TRY301
+                    self._end()
+        except Exception as error:
+            trouble = translated(error, self._key)
+            if trouble is None:
+                raise
+        if trouble is not None:
+            self._over = True
+            trouble.usage = trouble.usage or self._decoder.usage
+            raise trouble
+
+    async def _next_event(self) -> None:
+        """Until one event that says something: its pieces, if it brings any."""
+        while True:
+            while self._events:
+                pieces = self._decoder.feed(self._events.popleft())
+                if pieces is not None:
+                    self._pieces.extend(pieces)
+                    return
+            chunk = await self._body.read()
+            if chunk is None:
+                self._end()
+                return
+            self._events.extend(self._reader.feed(chunk))
+
+    def _end(self) -> None:
+        self._pieces.extend(self._decoder.end())
+        self._over = not self._pieces
+
+
+def translated(error: Exception, key: str) -> ProviderError | None:
+    """An error of the world in our words; None for one that is not the world's."""
+    import httpx  # noqa: PLC0415 - only where a request goes out; it was imported by then
+
+    if isinstance(error, ProviderError):
+        return without_key(error, key)
+    if isinstance(error, EventTooLarge):
+        return ProviderError(str(error), kind="server")
+    kind: FailureKind
+    match error:
+        case httpx.TimeoutException():
+            kind, what = "timeout", "timeout"
+        case httpx.NetworkError() | httpx.ProxyError() | httpx.RemoteProtocolError():
+            kind, what = "network", "network error"
+        case httpx.DecodingError() | httpx.TooManyRedirects():
+            kind, what = "server", "the answer cannot be read"
+        case httpx.TransportError() | httpx.InvalidURL():
+            kind, what = "bad_request", "the request cannot be sent"
+        case ssl.SSLError() | OSError():
+            kind, what = "network", "network error"
+        case _:
+            return None
+    if "certificate" in str(error).lower():
+        kind = "auth"
+    said = without_surrogates(str(error)) or type(error).__name__
+    return ProviderError(hidden(f"{what}: {said}", key), kind=kind)
+
+
+def without_key(error: ProviderError, key: str) -> ProviderError:
+    """The error without the key, and without what it came from: a request bears the key."""
+    return ProviderError(
+        hidden(str(error), key),
+        kind=error.kind,
+        status=error.status,
+        retry_after_ms=error.retry_after_ms,
+        usage=error.usage,
+    )
