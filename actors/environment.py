@@ -57,15 +57,19 @@ async def _in_place(function: Callable[[], T], /) -> T:
 
 
 class NewHttpClient(Protocol):
-    """Makes a client. `connections`: how many it has at most; `keep_alive`: whether one is used again after its answer."""
+    """Makes a client. `connections`: how many it has at most; `secure`: whether it is for https.
+
+    A connection that is not is closed after its answer: servers on one's own machine close theirs without a word, and the next request
+    would meet that. Opening another one costs them nothing.
+    """
 
     def __call__(
-        self, *, trust_env: bool = False, connections: int | None = None, keep_alive: bool = True
+        self, *, trust_env: bool = False, connections: int | None = None, secure: bool = True
     ) -> httpx.AsyncClient: ...
 
 
 def _new_http_client(
-    *, trust_env: bool = False, connections: int | None = None, keep_alive: bool = True
+    *, trust_env: bool = False, connections: int | None = None, secure: bool = True
 ) -> httpx.AsyncClient:
     import httpx  # noqa: PLC0415 - 0.1 s of import that a session without a provider on the network need not pay
 
@@ -74,9 +78,10 @@ def _new_http_client(
     return httpx.AsyncClient(
         trust_env=trust_env,
         http2=False,
+        verify=secure,  # what is read for it takes 0.1 s and more, and is for nothing where there is no TLS
         follow_redirects=False,  # the key would go along
         timeout=httpx.Timeout(None, connect=30),
-        limits=httpx.Limits(max_connections=connections, max_keepalive_connections=20 if keep_alive else 0),
+        limits=httpx.Limits(max_connections=connections, max_keepalive_connections=20 if secure else 0),
     )
 
 

@@ -85,7 +85,7 @@ class HttpProvider:
         self._id = provider_id
         self._base_url = _checked_url(base_url)
         self._credentials = credentials
-        self._headers = dict(headers or {})
+        self._headers = {name.lower(): value for name, value in (headers or {}).items()}
         self._idle = _seconds(idle)
         self._slots = _slots(concurrency)
         self._concurrency = concurrency
@@ -148,12 +148,14 @@ class HttpProvider:
         token = trio.lowlevel.current_trio_token()
         if self._pool is None or self._pool.token is not token:  # sockets of another run are dead
             secure = self._base_url.startswith("https:")
-            client = self._environment.http(trust_env=self._trust_env, connections=self._concurrency, keep_alive=secure)
+            client = self._environment.http(trust_env=self._trust_env, connections=self._concurrency, secure=secure)
             self._pool = _Pool(client, token)
         return self._pool
 
     async def _sent(self, client: httpx.AsyncClient, asked: HttpRequest, key: str) -> Body:
         """The body of the response; `ProviderError` for one that refuses."""
+        from sapwood.actors.model.outbound import posted  # noqa: PLC0415 - it brings httpx along
+
         headers = {
             "content-type": "application/json",
             "accept": "text/event-stream",
@@ -169,9 +171,7 @@ class HttpProvider:
         trouble: ProviderError | None = None
         try:
             with trio.fail_after(self._idle):
-                response = await client.send(
-                    client.build_request("POST", url, content=asked.body, headers=headers), stream=True
-                )
+                response = await client.send(posted(url, headers, asked.body), stream=True)
         except trio.TooSlowError:
             trouble = ProviderError(f"timeout: no answer began within {self._idle:g} s", kind="timeout")
         except Exception as error:

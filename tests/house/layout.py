@@ -71,6 +71,7 @@ SHELLS: Final = {
     "actors/model/credentials.py",
     "actors/model/answering.py",
     "actors/model/http.py",
+    "actors/model/outbound.py",
     "actors/model/providers/scripted.py",
     "actors/model/vendors.py",
     "actors/tools/bash.py",

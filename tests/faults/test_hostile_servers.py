@@ -1,0 +1,408 @@
+"""Servers that are dead, slow, overloaded or lie: each costs one typed failure, and never an answer, a hang or a leak (H02, H04, H07, H10).
+
+`OUTCOMES` is the table: what is played, and what comes of it. Time is virtual, and jumps where nobody has anything to do.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from random import Random
+
+import psutil
+import pytest
+import trio
+import trio.testing
+
+from sapwood.actors.model.answering import TRAILER
+from sapwood.actors.model.http import HttpProvider
+from sapwood.actors.model.providers.base import Finish
+from sapwood.events.deltas import TextDelta
+from sapwood.events.errors import ProviderError
+from sapwood.events.messages import NO_USAGE
+from tests.serving import CHUNKED, END, Play, attempt, chunked, head, serving, streamed, whole
+from tests.wires import KEY, TEXT, WIRES, Recorded, call_of, decode, finish_of, request, said_by, sse
+
+each_wire = pytest.mark.parametrize("wire", WIRES)
+
+
+@pytest.fixture
+def clock() -> trio.testing.MockClock:
+    """Jumps when nothing happens for a moment: a byte on its way to another socket of this machine takes less."""
+    return trio.testing.MockClock(autojump_threshold=0.03)
+
+
+def provider_at(recorded: Recorded, url: str, **more: object) -> HttpProvider:
+    return recorded.provider(key=KEY, base_url=url, **more)
+
+
+def first_half(recorded: Recorded) -> bytes:
+    return recorded.stream[: len(recorded.stream) // 2]
+
+
+def first_event(recorded: Recorded) -> bytes:
+    return recorded.stream[: recorded.stream.find(b"\n\n") + 2]
+
+
+def bytes_of(stream: bytes) -> list[bytes]:
+    return [stream[at : at + 1] for at in range(len(stream))]
+
+
+def dripping(part: bytes) -> Callable[[Recorded], Play]:
+    """Some of an answer, and then for ever what keeps a connection alive."""
+
+    def make(recorded: Recorded) -> Play:
+        async def play(stream: trio.SocketStream) -> None:
+            await stream.send_all(head("200 OK", CHUNKED) + chunked(first_event(recorded)))
+            while True:
+                await trio.sleep(20)
+                await stream.send_all(chunked(part))
+
+        return play
+
+    return make
+
+
+def silent(_: Recorded) -> Play:
+    async def play(stream: trio.SocketStream) -> None:
+        await trio.sleep_forever()
+
+    return play
+
+
+def raw(said: bytes) -> Callable[[Recorded], Play]:
+    """These bytes, and then the end of the connection."""
+
+    def make(_: Recorded) -> Play:
+        async def play(stream: trio.SocketStream) -> None:
+            await stream.send_all(said)
+            raise EOFError
+
+        return play
+
+    return make
+
+
+def closing(recorded: Recorded) -> Play:
+    """An answer without a length, which ends with its connection."""
+
+    async def play(stream: trio.SocketStream) -> None:
+        await stream.send_all(head() + recorded.stream)
+        raise EOFError
+
+    return play
+
+
+PAGE = b"<!doctype html><html><head><title>Maintenance</title></head><body>back soon</body></html>"
+JSON = "application/json"
+
+ANSWER = "answer"
+OUTCOMES: dict[str, tuple[Callable[[Recorded], Play], str]] = {
+    # a good answer, however it travels
+    "whole": (lambda recorded: whole(recorded.stream), ANSWER),
+    "in one chunk": (lambda recorded: streamed([recorded.stream]), ANSWER),
+    "byte by byte": (lambda recorded: streamed(bytes_of(recorded.stream)), ANSWER),
+    "ends with its connection": (closing, ANSWER),
+    "with CRLF": (lambda recorded: whole(recorded.stream.replace(b"\n", b"\r\n")), ANSWER),
+    "with CR": (lambda recorded: whole(recorded.stream.replace(b"\n", b"\r")), ANSWER),
+    "with a BOM": (lambda recorded: whole(b"\xef\xbb\xbf" + recorded.stream), ANSWER),
+    "as plain text": (lambda recorded: whole(recorded.stream, kind="text/plain"), ANSWER),
+    "with what nobody knows": (
+        lambda recorded: whole(sse({"type": "a_later_one"}) + b": alive\n\n" + recorded.stream),
+        ANSWER,
+    ),
+    "stalls behind its end": (lambda recorded: streamed([recorded.stream], then="stall"), ANSWER),
+    "a megabyte behind its end": (
+        lambda recorded: streamed([recorded.stream, b": x\n" * 250_000], then="stall"),
+        ANSWER,
+    ),
+    # silence
+    "stalls before its headers": (silent, "timeout"),
+    "stalls before its first event": (lambda _: streamed([], then="stall"), "timeout"),
+    "stalls in an event": (lambda recorded: streamed([first_half(recorded)], then="stall"), "timeout"),
+    "comments for ever": (dripping(b": alive\n\n"), "timeout"),
+    "pings for ever": (dripping(b'event: ping\ndata: {"type": "ping"}\n\n'), "timeout"),
+    "bytes of nothing for ever": (dripping(b"\n"), "timeout"),
+    # the end, too early
+    "nothing at all": (raw(b""), "network"),
+    "half of its headers": (raw(b"HTTP/1.1 200 OK\r\ncontent-"), "network"),
+    "no HTTP": (raw(b"SSH-2.0-OpenSSH_9.9\r\n"), "network"),
+    "headers alone": (lambda _: streamed([]), "cut_off"),
+    "one event": (lambda recorded: streamed([first_event(recorded)]), "cut_off"),
+    "half of it, and its end": (lambda recorded: streamed([first_half(recorded)]), "cut_off"),
+    "half of it, and no end": (lambda recorded: streamed([first_half(recorded)], then="cut"), "network"),
+    # failures
+    "a failure in the stream": (lambda recorded: whole(first_event(recorded) + recorded.failure), "passes"),
+    "a failure as the first event": (lambda recorded: whole(recorded.failure), "passes"),
+    "an event that is no JSON": (lambda recorded: whole(first_event(recorded) + sse("{oops")), "server"),
+    "JSON instead of a stream": (lambda _: whole(b'{"error": {"message": "rate limit"}}', kind=JSON), "rate_limit"),
+    "a page instead of a stream": (lambda _: whole(PAGE, kind="text/html"), "unknown"),
+    "a redirect": (lambda _: whole(b"", "302 Found", "location: http://127.0.0.1:1/"), "bad_request"),
+    "a page with 502": (lambda _: whole(PAGE, "502 Bad Gateway", kind="text/html"), "server"),
+    "400": (lambda _: whole(b'{"error": {"message": "no"}}', "400 Bad Request", kind=JSON), "bad_request"),
+    "401": (lambda _: whole(b'{"error": {"message": "no"}}', "401 Unauthorized", kind=JSON), "auth"),
+    "429": (lambda _: whole(b"", "429 Too Many Requests", "retry-after: 7"), "rate_limit"),
+    "529": (lambda _: whole(b"{}", "529 Overloaded", kind=JSON), "overloaded"),
+    "a refusal that stalls": (lambda _: raw_refusal, "server"),
+}
+
+
+async def raw_refusal(stream: trio.SocketStream) -> None:
+    await stream.send_all(head("500 Internal Server Error", "content-length: 100", kind=JSON) + b'{"error": ')
+    await trio.sleep_forever()
+
+
+@each_wire
+@pytest.mark.parametrize("played", OUTCOMES)
+async def test_each_fault_costs_one_typed_failure(wire: str, played: str, clock: trio.testing.MockClock) -> None:
+    recorded = WIRES[wire]
+    make, outcome = OUTCOMES[played]
+    async with serving(make(recorded)) as served, provider_at(recorded, served.url) as provider:
+        began = trio.current_time()
+        pieces, error = await attempt(provider, request())
+        took = trio.current_time() - began
+
+    if outcome == ANSWER:
+        assert error is None
+        assert pieces == decode(recorded.codec, recorded.stream)
+    else:
+        assert error is not None
+        assert not any(isinstance(piece, Finish) for piece in pieces)
+        assert error.retryable if outcome == "passes" else error.kind == outcome
+    assert took < 700  # twice the limit on silence, and nothing that adds up
+    assert len(served.requests) == 1  # I04: one attempt, whatever happens
+    gc.collect()  # H10: what was left unread leaves nothing behind that complains
+
+
+@each_wire
+@pytest.mark.parametrize("step", [37, pytest.param(3, marks=pytest.mark.full)])
+@pytest.mark.slow
+async def test_h04_a_connection_that_is_cut_at_any_byte_gives_no_whole_answer(
+    wire: str, step: int, clock: trio.testing.MockClock
+) -> None:
+    recorded = WIRES[wire]
+    last = recorded.stream.rstrip(b"\n").rfind(b"\n\n") + 2
+    cuts = iter(range(0, last, step))
+
+    async def play(stream: trio.SocketStream) -> None:
+        await stream.send_all(head("200 OK", CHUNKED) + chunked(recorded.stream[: next(cuts)]))
+        raise EOFError
+
+    async with serving(play) as served, provider_at(recorded, served.url) as provider:
+        for _ in range(0, last, step):
+            pieces, error = await attempt(provider, request())
+            assert error is not None
+            assert error.kind == "network"
+            assert not any(isinstance(piece, Finish) for piece in pieces)
+
+
+@each_wire
+async def test_what_was_billed_until_it_broke_is_told(wire: str, clock: trio.testing.MockClock) -> None:
+    recorded = WIRES[wire]
+    events = recorded.stream.split(b"\n\n")
+    async with (
+        serving(streamed([b"\n\n".join(events[:-2]) + b"\n\n"])) as served,
+        provider_at(recorded, served.url) as provider,
+    ):
+        _, error = await attempt(provider, request())
+
+    assert error is not None
+    billed = NO_USAGE if error.usage is None else error.usage
+    assert billed.input == {"anthropic": 100, "openai_chat": 100, "openai_responses": 0, "gemini": 400}[wire]
+
+
+@each_wire
+async def test_characters_survive_and_what_is_none_is_replaced(wire: str, clock: trio.testing.MockClock) -> None:
+    recorded = WIRES[wire]
+    broken = recorded.stream.replace("🌲".encode(), b"\xf0\x9f\x8c")
+    async with serving(streamed(bytes_of(broken))) as served, provider_at(recorded, served.url) as provider:
+        pieces, error = await attempt(provider, request())
+
+    assert error is None
+    assert "".join(piece.delta for piece in pieces if isinstance(piece, TextDelta)) == TEXT.replace("🌲", "\ufffd")
+
+
+@each_wire
+@pytest.mark.slow
+async def test_megabytes_of_arguments_arrive(wire: str, clock: trio.testing.MockClock) -> None:
+    recorded = WIRES[wire]
+    huge = "x" * 10_000_000
+    stream = recorded.stream.replace(b"Pa", huge.encode()).replace(b"ris", b"")
+    stream = stream.replace(b"Paris", huge.encode())
+    lumps = [stream[at : at + 65_536] for at in range(0, len(stream), 65_536)]
+    async with serving(streamed(lumps)) as served, provider_at(recorded, served.url) as provider:
+        pieces, error = await attempt(provider, request())
+
+    assert error is None
+    finish = pieces[-1]
+    assert isinstance(finish, Finish)
+    assert len(str(call_of(finish).arguments["city"])) >= 10_000_000
+
+
+RETRY_AFTER = {
+    "retry-after: 7": 7_000,
+    "retry-after: 0.25": 250,
+    "retry-after-ms: 1500": 1_500,
+    "retry-after: Thu, 01 Jan 2026 00:00:30 GMT\r\ndate: Thu, 01 Jan 2026 00:00:00 GMT": 30_000,
+    "retry-after: 18000": 18_000_000,
+    "retry-after: whenever": None,
+    "x: y": None,
+}
+
+
+@each_wire
+@pytest.mark.parametrize("said", RETRY_AFTER)
+async def test_i03_the_wait_that_is_asked_for_is_told(wire: str, said: str, clock: trio.testing.MockClock) -> None:
+    recorded = WIRES[wire]
+    async with (
+        serving(whole(b"{}", "429 Too Many Requests", said)) as served,
+        provider_at(recorded, served.url) as provider,
+    ):
+        _, error = await attempt(provider, request())
+
+    assert error is not None
+    assert (error.kind, error.status, error.retry_after_ms) == ("rate_limit", 429, RETRY_AFTER[said])
+
+
+async def test_where_only_the_end_is_missing_it_is_not_waited_for(clock: trio.testing.MockClock) -> None:
+    recorded = WIRES["gemini"]
+    async with (
+        serving(streamed([recorded.stream], then="stall")) as served,
+        provider_at(recorded, served.url) as provider,
+    ):
+        began = trio.current_time()
+        _, error = await attempt(provider, request())
+        took = trio.current_time() - began
+
+    assert error is None
+    assert took == pytest.approx(TRAILER, abs=0.1)
+
+
+async def test_nobody_who_listens_is_a_failure_of_the_network() -> None:
+    recorded = WIRES["openai_chat"]
+    async with serving(whole(b"")) as served:
+        url = served.url
+    async with provider_at(recorded, url) as provider:
+        _, error = await attempt(provider, request())
+
+    assert error is not None
+    assert error.kind == "network"
+
+
+async def test_attempts_send_the_same_bytes(clock: trio.testing.MockClock) -> None:
+    """M4: an attempt that is made again is the same request."""
+    for recorded in WIRES.values():
+        async with (
+            serving(whole(b"", "503 Service Unavailable")) as served,
+            provider_at(recorded, served.url) as provider,
+        ):
+            for _ in range(3):
+                await attempt(provider, request())
+        assert len(set(served.requests)) == 1
+        assert len(served.requests) == 3
+
+
+@each_wire
+async def test_m7_a_cancelled_stream_closes_its_connection_at_once(wire: str, clock: trio.testing.MockClock) -> None:
+    recorded = WIRES[wire]
+    async with (
+        serving(streamed([first_half(recorded)], then="stall")) as served,
+        provider_at(recorded, served.url) as provider,
+    ):
+        with trio.move_on_after(5) as scope:
+            await attempt(provider, request())
+        assert scope.cancelled_caught
+        await trio.sleep(1)
+        assert served.open == 0
+        async with provider.stream(request()) as pieces:
+            async for _ in pieces:
+                break
+        await trio.sleep(1)
+        assert served.open == 0
+
+
+@pytest.mark.parametrize("rounds", [20, pytest.param(500, marks=pytest.mark.full)])
+@pytest.mark.slow
+async def test_m7_nothing_leaks_in_any_number_of_rounds(rounds: int) -> None:
+    recorded, chance = WIRES["openai_chat"], Random(7)  # noqa: S311 - the same each time
+    events = [event + b"\n\n" for event in recorded.stream.split(b"\n\n")[:-1]]
+
+    async def play(stream: trio.SocketStream) -> None:
+        await trio.sleep(chance.random() / 500)
+        await stream.send_all(head("200 OK", CHUNKED))
+        for event in events:
+            await trio.sleep(chance.random() / 1000)
+            await stream.send_all(chunked(event))
+        await stream.send_all(END)
+
+    async def cancelled(provider: HttpProvider, limit: float) -> None:
+        with trio.move_on_after(limit):
+            await attempt(provider, request())
+
+    async def crashing(provider: HttpProvider) -> None:
+        with pytest.RaisesGroup(ZeroDivisionError):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(attempt, provider, request())
+                await trio.sleep(chance.random() / 200)
+                raise ZeroDivisionError
+
+    async with serving(play) as served, provider_at(recorded, served.url, concurrency=4) as provider:
+        _, error = await attempt(provider, request())
+        assert error is None
+        before, tasks = len(psutil.Process().net_connections()), trio.lowlevel.current_statistics().tasks_living
+        for number in range(rounds):
+            async with trio.open_nursery() as nursery:
+                for _ in range(11):
+                    nursery.start_soon(cancelled, provider, chance.random() / 60)
+                nursery.start_soon(crashing, provider)
+            if number % 10 == 9:
+                with trio.fail_after(5):
+                    pieces, error = await attempt(provider, request())
+                assert error is None
+                assert said_by(finish_of(recorded.codec, recorded.stream)) == TEXT
+                assert isinstance(pieces[-1], Finish)
+        with trio.fail_after(5):
+            while served.open:  # noqa: ASYNC110 - the server's tasks end by themselves
+                await trio.sleep(0.01)
+        assert provider._slots is not None
+        assert provider._slots.borrowed_tokens == 0
+        assert len(psutil.Process().net_connections()) <= before
+        assert trio.lowlevel.current_statistics().tasks_living <= tasks + 1
+    gc.collect()
+
+
+async def test_m6_no_more_stream_at_once_than_the_provider_may_have() -> None:
+    recorded = WIRES["openai_chat"]
+    most = 0
+
+    async def play(stream: trio.SocketStream) -> None:
+        nonlocal most
+        most = max(most, served.open)
+        await trio.sleep(0.005)
+        await whole(recorded.stream)(stream)
+
+    async with serving(play) as served, provider_at(recorded, served.url, concurrency=2) as provider:
+        async with trio.open_nursery() as nursery:
+            for _ in range(9):
+                nursery.start_soon(attempt, provider, request())
+        assert len(served.requests) == 9
+    assert most == 2
+
+
+@each_wire
+async def test_m1_a_key_that_a_server_repeats_is_in_no_error(wire: str) -> None:
+    recorded = WIRES[wire]
+    said = f'{{"error": {{"message": "Incorrect API key provided: {KEY}", "code": "{KEY}"}}}}'.encode()
+    for play in (
+        whole(said, "401 Unauthorized", kind=JSON),
+        whole(sse(f"{{oops {KEY}")),
+        whole(KEY.encode(), f"500 {KEY}"),
+    ):
+        async with serving(play) as served, provider_at(recorded, served.url) as provider:
+            _, error = await attempt(provider, request())
+            assert KEY.encode() in served.requests[0]
+        assert isinstance(error, ProviderError)
+        trace = repr((error, error.args, error.__cause__, error.__context__, vars(error)))
+        assert KEY not in trace
+        assert (error.__cause__, error.__context__) == (None, None)
+        assert KEY not in repr(provider) + str(vars(provider))
