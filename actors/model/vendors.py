@@ -141,6 +141,6 @@ def dialect_of(base_url: str) -> ChatDialect:
     """What is known of the server at an address."""
     try:
         host = urlsplit(base_url).hostname or ""
-    except ValueError:
+    except (ValueError, AttributeError, TypeError):  # no address at all: the provider says so
         host = ""
     return DIALECTS.get(host, COMPATIBLE)

@@ -1,0 +1,206 @@
+"""The shell: one client a provider, as long as somebody needs it. What servers do to it is in `tests/faults/test_hostile_servers.py`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+import trio
+import trio.testing
+
+from sapwood import OpenAIChat, Runtime
+from sapwood.actors.environment import Environment
+from sapwood.actors.model.providers.base import Finish, Piece
+from sapwood.events.content import text_of
+from sapwood.events.failures import failure_of
+from sapwood.events.messages import AssistantMessage
+from sapwood.events.models import Model
+from sapwood.events.runtime import AutoRetryStart
+from tests.serving import attempt, serving, streamed, whole
+from tests.wires import KEY, chunk, request, sse
+
+SAYS = sse(chunk({"content": "so"}), chunk({}, "stop"), "[DONE]")
+
+
+class Slow(httpx.AsyncByteStream):
+    """A body that takes its time."""
+
+    def __init__(self, *parts: bytes, wait: float) -> None:
+        self._parts, self._wait = list(parts), wait
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        if not self._parts:
+            raise StopAsyncIteration
+        await trio.sleep(self._wait)
+        return self._parts.pop(0)
+
+
+def answering(*bodies: httpx.AsyncByteStream) -> tuple[Environment, list[httpx.Request]]:
+    """A world whose server answers so, without a socket."""
+    left, seen = list(bodies), list[httpx.Request]()
+
+    def respond(asked: httpx.Request) -> httpx.Response:
+        seen.append(asked)
+        return httpx.Response(200, headers={"content-type": "text/event-stream"}, stream=left.pop(0))
+
+    def client(*, trust_env: bool = False, connections: int | None = None, secure: bool = True) -> httpx.AsyncClient:
+        return httpx.AsyncClient(transport=httpx.MockTransport(respond), timeout=None, trust_env=trust_env)  # noqa: S113
+
+    return Environment(http=client), seen
+
+
+async def test_silence_is_measured_from_event_to_event_and_has_no_sum(autojump_clock: trio.testing.MockClock) -> None:
+    events = [event + b"\n\n" for event in SAYS.split(b"\n\n")[:-1]]
+    environment, _ = answering(Slow(*events, wait=9), Slow(*events, wait=11))
+    provider = OpenAIChat(key=None, idle=10, environment=environment)
+
+    pieces, error = await attempt(provider, request())
+    assert error is None
+    assert isinstance(pieces[-1], Finish)
+    _, error = await attempt(provider, request())
+    assert error is not None
+    assert (str(error), error.kind) == ("timeout: nothing came for 10 s", "timeout")
+
+
+async def test_who_reads_slowly_is_no_silence_of_the_server(autojump_clock: trio.testing.MockClock) -> None:
+    environment, _ = answering(Slow(SAYS, wait=1))
+    provider = OpenAIChat(key=None, idle=10, environment=environment)
+
+    async with provider.stream(request()) as pieces:
+        seen = list[Piece]()
+        async for piece in pieces:
+            seen.append(piece)
+            await trio.sleep(60)
+    assert isinstance(seen[-1], Finish)
+
+
+async def test_a_fault_of_ours_is_no_fault_of_the_world() -> None:
+    class Broken(Slow):
+        async def __anext__(self) -> bytes:
+            raise KeyError("ours")
+
+    environment, _ = answering(Broken(wait=0))
+
+    with pytest.raises(KeyError, match="ours"):
+        await attempt(OpenAIChat(key=None, environment=environment), request())
+
+
+async def test_without_a_key_nothing_is_sent() -> None:
+    environment, seen = answering()
+
+    _, error = await attempt(OpenAIChat(key=lambda: "", environment=environment), request())
+
+    assert error is not None
+    assert (error.kind, seen) == ("auth", [])
+
+
+async def test_a_provider_that_was_closed_asks_again_and_streams_under_way_go_on() -> None:
+    async with serving(whole(SAYS)) as served:
+        provider = OpenAIChat(key=None, base_url=served.url)
+        async with provider.stream(request()) as pieces:
+            await provider.aclose()
+            assert isinstance([piece async for piece in pieces][-1], Finish)
+        assert (await attempt(provider, request()))[1] is None
+        await provider.aclose()
+        await provider.aclose()
+
+
+def test_a_provider_serves_one_run_after_another() -> None:
+    """Connections of a loop that has ended used to be asked again."""
+    providers: list[OpenAIChat] = []
+
+    async def once() -> None:
+        async with serving(whole(SAYS)) as served:
+            if not providers:
+                providers.append(OpenAIChat(key=None, base_url=served.url))
+            providers[0]._base_url = served.url
+            assert (await attempt(providers[0], request()))[1] is None
+
+    trio.run(once)
+    trio.run(once)
+
+
+async def test_a_runtime_closes_the_connections_of_its_providers() -> None:
+    async with serving(streamed([SAYS])) as served:
+        provider = OpenAIChat(key=None, base_url=served.url)
+        model = Model(provider="openai", id="gpt-x")
+        async with Runtime(providers=[provider]) as runtime, runtime.open_session(None, model=model) as session:
+            await session.prompt("x")
+            assert provider._pool is not None
+        assert provider._pool is None
+
+
+async def test_a_session_talks_over_a_wire_and_says_which(autojump_clock: trio.testing.MockClock) -> None:
+    autojump_clock.autojump_threshold = 0.03
+    model = Model(provider="openai", id="gpt-x")
+    plays = iter([whole(b"{}", "429 Too Many Requests", "retry-after: 7"), whole(SAYS)])
+
+    async def play(stream: trio.SocketStream) -> None:
+        await next(plays)(stream)
+
+    async with serving(play) as served:
+        provider = OpenAIChat(key=KEY, base_url=served.url)
+        async with Runtime(providers=[provider]) as runtime, runtime.open_session(None, model=model) as session:
+            events = session.events()
+            outcome = await session.prompt("x")
+            assert not outcome.failed
+            answers = [
+                entry.message
+                for entry in session.entries()
+                if hasattr(entry, "message") and isinstance(entry.message, AssistantMessage)
+            ]
+            await session.close()
+            waits = [
+                item.event.delay_ms async for item in events if isinstance(getattr(item, "event", None), AutoRetryStart)
+            ]
+
+    failed, good = answers
+    assert (failed.api, failed.stop_reason) == ("openai-completions", "error")
+    assert (failure_of(failed).kind, failure_of(failed).status, failure_of(failed).retry_after_ms) == (
+        "rate_limit",
+        429,
+        7000,
+    )
+    assert waits == [7000]
+    assert text_of(good.content) == "so"
+
+
+async def test_m1_a_failing_run_leaves_the_key_nowhere(tmp_path: object, capsys: pytest.CaptureFixture[str]) -> None:
+    from pathlib import Path
+
+    import structlog
+
+    logged: list[object] = []
+
+    def keep(_: object, __: str, event: dict[str, object]) -> str:
+        logged.append(event)
+        return ""
+
+    path = Path(str(tmp_path)) / "a.jsonl"
+    said = f'{{"error": {{"message": "bad key {KEY}"}}}}'.encode()
+    structlog.configure(processors=[keep])
+    try:
+        async with serving(whole(said, "401 Unauthorized", kind="application/json")) as served:
+            provider = OpenAIChat(key=KEY, base_url=served.url)
+            async with (
+                Runtime(providers=[provider]) as runtime,
+                runtime.open_session(path, model=Model(provider="openai", id="gpt-x")) as session,
+            ):
+                events = session.events()
+                outcome = await session.prompt("x")
+                assert outcome.failed
+                shown = repr((session, session.entries(), session.state, runtime, vars(runtime), provider, outcome))
+                await session.close()
+                told = [repr(item) async for item in events]
+    finally:
+        structlog.reset_defaults()
+
+    left = "".join(
+        (shown, *told, repr(logged), *(file.read_text() for file in path.parent.iterdir()), *capsys.readouterr())
+    )
+    assert KEY not in left
+    assert "bad key [key]" in left
