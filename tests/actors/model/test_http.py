@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, MutableMapping
+from typing import Any
 
 import httpx
 import pytest
 import trio
 import trio.testing
 
-from sapwood import OpenAIChat, Runtime
+from sapwood import OpenAIChat, Published, Runtime
 from sapwood.actors.environment import Environment
 from sapwood.actors.model.providers.base import Finish, Piece
 from sapwood.events.content import text_of
+from sapwood.events.entries import MessageEntry
 from sapwood.events.failures import failure_of
 from sapwood.events.messages import AssistantMessage
 from sapwood.events.models import Model
@@ -151,11 +153,13 @@ async def test_a_session_talks_over_a_wire_and_says_which(autojump_clock: trio.t
             answers = [
                 entry.message
                 for entry in session.entries()
-                if hasattr(entry, "message") and isinstance(entry.message, AssistantMessage)
+                if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage)
             ]
             await session.close()
             waits = [
-                item.event.delay_ms async for item in events if isinstance(getattr(item, "event", None), AutoRetryStart)
+                item.event.delay_ms
+                async for item in events
+                if isinstance(item, Published) and isinstance(item.event, AutoRetryStart)
             ]
 
     failed, good = answers
@@ -176,7 +180,7 @@ async def test_m1_a_failing_run_leaves_the_key_nowhere(tmp_path: object, capsys:
 
     logged: list[object] = []
 
-    def keep(_: object, __: str, event: dict[str, object]) -> str:
+    def keep(_: object, __: str, event: MutableMapping[str, Any]) -> str:
         logged.append(event)
         return ""
 
