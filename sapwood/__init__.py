@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from sapwood.events.models import Limits, Model, Price
     from sapwood.events.runtime import Event
     from sapwood.events.stats import SessionStats, Spent
+    from sapwood.models import known_model
     from sapwood.reading import ReadSession, read
     from sapwood.runtime import Runtime, open_session
     from sapwood.session import Session
@@ -162,6 +163,7 @@ __all__ = [
     "WouldDeadlock",
     "Writer",
     "builtin_tools",
+    "known_model",
     "load_settings",
     "open_session",
     "read",
@@ -169,6 +171,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "known_model": "sapwood.models",
     "AnthropicProvider": "sapwood.actors.model.vendors",
     "OpenAIChat": "sapwood.actors.model.vendors",
     "OpenAIResponses": "sapwood.actors.model.vendors",

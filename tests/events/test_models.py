@@ -16,7 +16,9 @@ from tests.strategies import of
 
 
 def test_the_names_on_the_wire_are_fixed() -> None:
-    assert shape(Model) == "provider id contextWindow? maxOutput? api? price? thinks? sees? limits? imageTokens?"
+    assert (
+        shape(Model) == "provider id contextWindow? maxOutput? api? price? thinks? thinksBy? sees? limits? imageTokens?"
+    )
     assert shape(Limits) == "images? imageBytes? textBytes? callIdLength?"
     assert shape(Price) == "input output cacheRead? cacheWrite?"
 
