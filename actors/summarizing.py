@@ -14,7 +14,7 @@ import trio
 from sapwood.actors.environment import Environment
 from sapwood.actors.kernel import ActorCrashed, OperationCrashed, Ref
 from sapwood.actors.model.assembly import Draft, unfinished
-from sapwood.actors.model.retry import TOO_LARGE, why_it_lasts
+from sapwood.actors.model.overflow import is_too_much
 from sapwood.actors.summaries.job import begun, next_step
 from sapwood.actors.summaries.steps import Answered, Ask, Begun, GaveUp, Happened, Job, Wait, Waited, Written
 from sapwood.events.ids import new_session_id
@@ -73,8 +73,7 @@ class Summarizer:
                     if retrying:
                         self.publish(SummarizationRetryFinished())
                         retrying = False
-                    overflowed = why_it_lasts(answer.error_message) == TOO_LARGE
-                    happened = Answered(answer, jitter=self.environment.fraction(), overflowed=overflowed)
+                    happened = Answered(answer, jitter=self.environment.fraction(), overflowed=is_too_much(answer))
                 case Wait():
                     self.publish(
                         SummarizationRetryScheduled(

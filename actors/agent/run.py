@@ -46,10 +46,9 @@ from sapwood.actors.agent.steps import (
     Waited,
 )
 from sapwood.actors.compaction.recovery import FAILED_WORDS, Recovery
-from sapwood.actors.model.retry import Again, No, RetryPolicy, retry
+from sapwood.actors.model.retry import Again, No, RetryPolicy, retry_answer
 from sapwood.events.commands import Input, QueueMode
 from sapwood.events.content import ToolCall
-from sapwood.events.failures import failure_of
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import AssistantMessage, Message, SystemMessage, UserMessage
 from sapwood.events.runtime import (
@@ -228,11 +227,7 @@ def _stopped(state: RunState) -> RunState:
 def _verdict(state: RunState, answer: AssistantMessage, jitter: float) -> Again | No | None:
     if answer.stop_reason != "error":
         return None
-    known = failure_of(answer)
-    wait = known.retry_after_ms
-    return retry(
-        answer.error_message, state.attempt + 1, state.rules.retry, jitter=jitter, kind=known.kind, retry_after_ms=wait
-    )
+    return retry_answer(answer, state.attempt + 1, state.rules.retry, jitter=jitter)
 
 
 def _answered(state: RunState, answer: AssistantMessage, entry_id: EntryId) -> RunState:

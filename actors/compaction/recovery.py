@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 import attrs
 
-from sapwood.actors.model.retry import TOO_LARGE, status_of, why_it_lasts
+from sapwood.actors.model.overflow import NEARLY, is_too_much, overflowed
 from sapwood.actors.projection.tokens import context_tokens
 from sapwood.actors.readable import Readable
 from sapwood.events.content import ToolCall
@@ -20,10 +20,6 @@ from sapwood.events.entries import ContextEdit, MessageEntry
 from sapwood.events.messages import AssistantMessage, UserMessage
 from sapwood.events.models import Model
 
-TOO_MANY: Final = 429
-"""The status of a rate limit, whatever its words say of sizes: "Request too large for … on tokens per min"."""
-NEARLY: Final = 0.99
-"""Of the window: what is fuller has no room for an answer (Pi's number)."""
 FAILED_WORDS: Final = {
     "overflow": "Context overflow recovery failed after one compact-and-retry attempt. "
     "Try reducing context or switching to a larger-context model.",
@@ -47,23 +43,17 @@ def recovery(answer: AssistantMessage, model: Model) -> Recovery | None:
     """What an answer of this model calls for; None for one that stands or failed for another reason."""
     if any(isinstance(block, ToolCall) for block in answer.content):
         return None  # its calls come first; the next request tells more
-    sent = answer.usage.input + answer.usage.cache_read
     match answer.stop_reason:
-        case "error" if _is_overflow(answer.error_message):
+        case "error" if is_too_much(answer):
             return Recovery("overflow", retries=True)
-        case "stop" if model.context_window is not None and sent > model.context_window:
+        case "stop" if overflowed(answer, model.context_window):
             return Recovery("overflow", retries=False)
-        case "length":
-            if answer.usage.output == 0 and sent >= NEARLY * model.window:
-                return Recovery("overflow", retries=True)
-            return Recovery("truncated", retries=True) if _is_early(answer, model) else None
+        case "length" if overflowed(answer, model.window):
+            return Recovery("overflow", retries=True)
+        case "length" if _is_early(answer, model):
+            return Recovery("truncated", retries=True)
         case _:
             return None
-
-
-def _is_overflow(error: str | None) -> bool:
-    """Whether the request was too large for the window; not whether it was for what may be sent in a minute."""
-    return why_it_lasts(error) == TOO_LARGE and status_of(error or "") != TOO_MANY
 
 
 def _is_early(answer: AssistantMessage, model: Model) -> bool:

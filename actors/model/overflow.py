@@ -13,7 +13,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
+from sapwood.actors.model.retry import TOO_LARGE as TOO_LARGE_WORDS
+from sapwood.actors.model.retry import status_of, why_it_lasts
 from sapwood.events.errors import FailureKind
+from sapwood.events.failures import failure_of
 from sapwood.events.messages import AssistantMessage
 
 Wire = Literal["anthropic-messages", "openai-completions", "openai-responses", "google-generative-ai"]
@@ -189,14 +192,25 @@ def _says(words: str, pattern: str) -> bool:
     return re.search(pattern, words, re.IGNORECASE | re.DOTALL) is not None
 
 
-def overflowed(answer: AssistantMessage, window: int | None, kind: FailureKind) -> bool:
-    """Whether the window was too small for this answer's request, though nobody may have said so.
+def is_too_much(answer: AssistantMessage) -> bool:
+    """Whether an answer failed because its request was too large, of whatever: a smaller one may be taken (C9, C16).
+
+    By the kind that the failure bears; where nobody knows that, by its words.
+    """
+    if answer.stop_reason != "error":
+        return False
+    kind, words = failure_of(answer).kind, answer.error_message or ""
+    if kind != "unknown":
+        return kind in {"overflow", "too_large"}
+    return status_of(words) != TOO_MANY and why_it_lasts(words) == TOO_LARGE_WORDS
+
+
+def overflowed(answer: AssistantMessage, window: int | None) -> bool:
+    """Whether the window was too small for this answer's request, though nobody said so.
 
     Some servers cut what is too long and answer all the same: then what they read is more than the window holds, or leaves no room
-    to say anything. `window` is the model's, in tokens; `kind` is that of the failure which the answer bears.
+    to say anything. `window` is the model's, in tokens; None if nobody knows it.
     """
-    if answer.stop_reason == "error":
-        return kind == "overflow"
     if window is None:
         return False
     read = answer.usage.input + answer.usage.cache_read + answer.usage.cache_write
@@ -205,5 +219,7 @@ def overflowed(answer: AssistantMessage, window: int | None, kind: FailureKind) 
     return answer.stop_reason == "length" and answer.usage.output == 0 and read >= NEARLY * window
 
 
+TOO_MANY: Final = 429
+"""The status of a rate limit, whatever its words say of sizes."""
 NEARLY: Final = 0.99
 """Of a window: a request that fills so much of it leaves no room for a word."""

@@ -17,6 +17,8 @@ from typing import Final
 import attrs
 
 from sapwood.events.errors import PASSING_KINDS, FailureKind, Refused
+from sapwood.events.failures import failure_of
+from sapwood.events.messages import AssistantMessage
 
 PASSING: Final = frozenset({408, 409, 429, *range(500, 600)})
 """Statuses that another attempt may not meet again: too slow, in conflict, too many, and whatever is the server's own trouble."""
@@ -199,6 +201,14 @@ def retry(
         asked, most = retry_after_ms / 1000, policy.max_delay_ms / 1000
         return No(f"the provider asks to wait for {asked:g} s, and no retry waits for more than {most:g} s")
     return Again(max(retry_after_ms, 0))
+
+
+def retry_answer(answer: AssistantMessage, attempt: int, policy: RetryPolicy, *, jitter: float) -> Again | No:
+    """The same of an answer that failed: by what it knows of its failure."""
+    known = failure_of(answer)
+    return retry(
+        answer.error_message, attempt, policy, jitter=jitter, kind=known.kind, retry_after_ms=known.retry_after_ms
+    )
 
 
 def why_it_lasts(error: str | None, kind: FailureKind = "unknown") -> str | None:

@@ -16,7 +16,7 @@ from typing import Final, assert_never
 import attrs
 
 from sapwood.actors.billing import added
-from sapwood.actors.model.retry import Again, retry
+from sapwood.actors.model.retry import Again, retry_answer
 from sapwood.actors.summaries.contract import HEADINGS, LABELS, lacking, refusal, text_of
 from sapwood.actors.summaries.file_lists import unlisted
 from sapwood.actors.summaries.frame import framed, neutral
@@ -128,7 +128,7 @@ def _answered(state: JobState, message: AssistantMessage, answered: Answered) ->
     if answered.overflowed:
         return _overflowed(state) if state.earlier is None else _written(state, state.earlier)
     if message.stop_reason == "error":
-        again = retry(message.error_message, state.attempt, state.job.retry, jitter=answered.jitter)
+        again = retry_answer(message, state.attempt, state.job.retry, jitter=answered.jitter)
         if isinstance(again, Again):
             wait = Wait(again.delay_ms, state.attempt, message.error_message or "")
             return attrs.evolve(state, attempt=state.attempt + 1), wait

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from sapwood.actors.model.failing import refusal
-from sapwood.actors.model.overflow import CODES, OVERFLOW, Wire, kind_of, overflowed
+from sapwood.actors.model.overflow import CODES, OVERFLOW, Wire, is_too_much, kind_of, overflowed
 from sapwood.events.errors import FailureKind
+from sapwood.events.failures import Failure, noted
 from sapwood.events.messages import StopReason, Usage
 from tests.build import assistant
 
@@ -297,22 +299,43 @@ def test_the_codes_of_a_wire_say_what_came_inside_a_stream(wire: Wire) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stop", "sent", "output", "window", "kind", "over"),
+    ("stop", "sent", "output", "window", "over"),
     [
-        ("error", 0, 0, 100, "overflow", True),
-        ("error", 500, 0, 100, "rate_limit", False),
-        ("stop", 101, 5, 100, "unknown", True),
-        ("stop", 100, 5, 100, "unknown", False),
-        ("stop", 101, 5, None, "unknown", False),
-        ("length", 99, 0, 100, "unknown", True),
-        ("length", 98, 0, 100, "unknown", False),
-        ("length", 99, 1, 100, "unknown", False),
-        ("toolUse", 101, 5, 100, "unknown", False),
+        ("error", 500, 0, 100, False),
+        ("stop", 101, 5, 100, True),
+        ("stop", 100, 5, 100, False),
+        ("stop", 101, 5, None, False),
+        ("length", 99, 0, 100, True),
+        ("length", 98, 0, 100, False),
+        ("length", 99, 1, 100, False),
+        ("toolUse", 101, 5, 100, False),
     ],
 )
-def test_a_window_may_overflow_without_a_word(  # noqa: PLR0917 - a row of the table
-    stop: StopReason, sent: int, output: int, window: int | None, kind: FailureKind, over: bool
+def test_a_window_may_overflow_without_a_word(
+    stop: StopReason, sent: int, output: int, window: int | None, *, over: bool
 ) -> None:
     answer = assistant("x", stop=stop, usage=Usage.of(input=sent, output=output))
 
-    assert overflowed(answer, window, kind) is over
+    assert overflowed(answer, window) is over
+
+
+@pytest.mark.parametrize(
+    ("kind", "words", "is_so"),
+    [
+        ("overflow", "whatever", True),
+        ("too_large", "whatever", True),
+        ("rate_limit", "prompt is too long", False),
+        ("unknown", "prompt is too long: 9000 tokens > 2000 maximum", True),
+        ("unknown", "429: request too large for m on tokens per min (TPM)", False),
+        ("unknown", "no such model", False),
+        ("unknown", "", False),
+    ],
+)
+def test_a_smaller_request_may_be_taken_where_one_was_too_large_of_whatever(
+    kind: FailureKind, words: str, *, is_so: bool
+) -> None:
+    failed = assistant(stop="error", error=words)
+    told = msgspec.structs.replace(failed, diagnostics=noted(Failure(kind=kind), 0))
+
+    assert is_too_much(failed if kind == "unknown" else told) is is_so
+    assert not is_too_much(assistant("prompt is too long"))
