@@ -46,10 +46,12 @@ def sized(tokens: int, name: str = "") -> str:
     return name + "x" * (4 * tokens - len(name))
 
 
-def settings(*, keep: int = 20, reserve: int = 2_000, enabled: bool = False, **more: Any) -> Settings:
+def settings(
+    *, keep: int = 20, reserve: int = 2_000, enabled: bool = False, summary_model: Model | None = None
+) -> Settings:
     """Nothing happens by itself unless a test wants it to."""
     compaction = CompactionSettings(enabled=enabled, reserve_tokens=reserve, keep_recent_tokens=keep)
-    return Settings(compaction=compaction, **{"retry": RetryPolicy(max_retries=1), **more})
+    return Settings(compaction=compaction, retry=RetryPolicy(max_retries=1), summary_model=summary_model)
 
 
 @attrs.frozen
@@ -74,6 +76,11 @@ class Talk:
     def news(self) -> list[str]:
         """The names of what is new of compactions."""
         return [name for name in map(name_of, self.told()) if name in NEWS]
+
+    @property
+    def state(self) -> str:
+        """As a type checker cannot take for what it was before."""
+        return self.session.state
 
     def actor(self, name: str) -> Ref:
         return self.session._wiring.system.actors[name]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import attrs
 import pytest
@@ -11,7 +10,7 @@ import trio
 import trio.testing
 
 from sapwood.actors.environment import Environment
-from sapwood.actors.kernel import ActorCrashed, OperationCrashed
+from sapwood.actors.kernel import ActorCrashed, OperationCrashed, Ref
 from sapwood.actors.model.retry import RetryPolicy
 from sapwood.actors.summaries.prompts import words_for
 from sapwood.actors.summaries.steps import GaveUp, Job, Written
@@ -77,8 +76,7 @@ def summarizer(*answers: AssistantMessage | Exception) -> tuple[Summarizer, Answ
         events.append(event)
         return len(events)
 
-    made: Callable[..., Summarizer] = Summarizer
-    return made(model, Environment.scripted(), publish), model, events
+    return Summarizer(cast("Ref", model), Environment.scripted(), publish), model, events
 
 
 async def test_the_request_is_a_role_and_one_message_with_a_key_of_its_own() -> None:

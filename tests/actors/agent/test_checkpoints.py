@@ -15,7 +15,7 @@ from sapwood.events.entries import ContextEdit, UsageEntry
 from sapwood.events.hooks import Cancel, SessionBeforeCompact
 from sapwood.events.messages import Usage
 from sapwood.events.runtime import AgentEnd, CompactionEnd, CompactionStart, Event, name_of
-from tests.build import call, usage
+from tests.build import call, usage, words
 from tests.compacting import SMALL, conversation, settings, sized, summary
 
 GOOD = summary(says="of tea")
@@ -182,7 +182,7 @@ async def test_a_request_that_was_too_large_is_made_again_behind_a_compaction() 
         assert [one.will_retry for one in told if isinstance(one, AgentEnd)] == [True, False]
         assert [(one.reason, one.will_retry) for one in told if isinstance(one, CompactionEnd)] == [("overflow", True)]
         assert outcome.answer is not None
-        assert outcome.answer.content[0] == type(outcome.answer.content[0])(text="on")
+        assert words(outcome.answer) == "on"
         edits = [entry for entry in talk.session.entries() if isinstance(entry, ContextEdit)]
         assert [one.replacement for one in edits] == [None]
         assert talk.seen()[-2:] == [sized(50, "go"), "on"]

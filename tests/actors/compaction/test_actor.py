@@ -194,11 +194,11 @@ async def stopped_within(talk: Talk, seconds: float) -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(compact)
         await trio.sleep(seconds)
-        assert talk.session.state == "compaction"
+        assert talk.state == "compaction"
         began = trio.current_time()
         await talk.session.abort()
         assert trio.current_time() - began < 0.2
-        assert talk.session.state == "idle"
+        assert talk.state == "idle"
 
     [why] = failed
     assert (str(why), why.aborted) == ("Compaction cancelled", True)

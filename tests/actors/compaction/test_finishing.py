@@ -27,7 +27,7 @@ def written(text: str, *lacking: str) -> Written:
 
 def finished(planned: Plan, files: Files | None = None, **texts: str) -> Finished:
     kinds: dict[str, Kind] = {"history": "compaction", "prefix": "turn_prefix"}
-    of_kind = {kinds[name]: written(text) for name, text in texts.items()}
+    of_kind: dict[Kind, Written] = {kinds[name]: written(text) for name, text in texts.items()}
     return finish(of_kind, planned, material_of(planned, len), Files() if files is None else files, len)
 
 

@@ -10,6 +10,7 @@ import trio.testing
 
 from sapwood import CompactionFailed, Extension, ExtensionContext, Refused, ScriptedAnswer
 from sapwood.actors.compaction.offered import LONGEST
+from sapwood.events.base import is_object
 from sapwood.events.entries import UsageEntry
 from sapwood.events.hooks import Cancel, CompactionPreparation, ProvideSummary, SessionBeforeCompact
 from sapwood.events.ids import EntryId
@@ -50,7 +51,7 @@ def saying(*answers: object, asked: list[SessionBeforeCompact] | None = None, na
 
 
 def of_request(talk: Talk, at: int = 0) -> str:
-    return "".join(map(words, talk.requests()[at].messages))  # type: ignore[arg-type]
+    return "".join(map(words, talk.requests()[at].messages))
 
 
 async def test_a_summary_is_asked_for_without_tools_or_cache_and_with_the_past_as_text() -> None:
@@ -70,7 +71,7 @@ async def test_a_summary_is_asked_for_without_tools_or_cache_and_with_the_past_a
 async def test_the_routing_key_is_fresh_for_each_job_and_the_same_in_its_retries(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
-    script = [ScriptedAnswer(error="overloaded"), GOOD, GOOD]
+    script: list[ScriptedAnswer | str] = [ScriptedAnswer(error="overloaded"), GOOD, GOOD]
     async with conversation(*script, turns=["on", "on"], settings=settings(keep=5)) as talk:
         talk.provider.add("turn_prefix", *[ScriptedAnswer(text=PREFIX)] * 2)
         await talk.session.compact()
@@ -183,7 +184,7 @@ async def test_what_the_stopped_half_was_billed_is_in_the_totals(autojump_clock:
         assert billed(talk) == [("compaction", 5, "Turn prefix summarization failed: invalid api key")]
 
 
-def billed(talk: Talk) -> list[tuple[str, int, str]]:
+def billed(talk: Talk) -> list[tuple[str, int | None, str]]:
     """The usage entries: what for, how much, and the end of the note."""
     found = [entry for entry in talk.session.entries() if isinstance(entry, UsageEntry)]
     assert all(one.note is not None and one.note.startswith("no compaction came of it: ") for one in found)
@@ -227,7 +228,7 @@ async def test_a_summary_that_misses_the_format_twice_is_stored_and_says_so() ->
         await talk.session.compact()
 
         [entry] = talk.compactions()
-        assert isinstance(entry.details, dict)
+        assert is_object(entry.details)
         assert entry.details["lacking"] == ["## Goal"]
 
 

@@ -6,7 +6,7 @@ import pytest
 import trio
 import trio.testing
 
-from sapwood.actors.inbox.shelf import Shelf
+from sapwood.actors.inbox.shelf import Handle, Shelf
 from sapwood.events.commands import Delivered, Failed, Input, Returned
 from sapwood.events.content import ImageContent
 from sapwood.events.errors import Refused
@@ -129,7 +129,7 @@ def test_what_waits_is_handed_back_whole_and_in_order_and_what_is_recorded_is_no
     shelf = Shelf()
     image = ImageContent(data="aGk=", mime_type="image/png")
     names = ("f1", "s1", "recorded", "s2", "said", "prompt")
-    handles = {}
+    handles: dict[str, Handle] = {}
     for name in names:
         one = Input(entry_id=EntryId(name), text=name, images=(image,) if name == "s1" else (), timestamp=MS)
         handles[name] = shelf.put(one)
