@@ -56,6 +56,7 @@ from sapwood.events.runtime import (
     MessageStart,
     SessionCompactFailed,
     TurnEnd,
+    TurnStart,
     name_of,
 )
 from tests.build import MS, assistant, call, result, system, user, words
@@ -307,6 +308,29 @@ def test_all_at_once_is_all_of_one_queue_before_one_request() -> None:
         *("record user hello", "record user s1", "record user s2", "model 0"),
         *("record user f1", "record user f2", "model 1"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("rules", "order"),
+    [
+        (Rules(steering="all"), ["hello", "s1", "s2", "model 0", "f1", "model 1", "f2", "model 2"]),
+        (Rules(follow_up="all"), ["hello", "s1", "model 0", "s2", "model 1", "f1", "f2", "model 2"]),
+    ],
+)
+def test_each_queue_has_a_mode_of_its_own(rules: Rules, order: list[str]) -> None:
+    mixed = world(*[assistant("ok")] * 3, steering=["s1", "s2"], follow_up=["f1", "f2"])
+    mixed.rules = rules
+
+    assert [one.removeprefix("record user ") for one in story(mixed) if one.startswith(("record user", "model"))] == (
+        order
+    )
+
+
+def test_turns_are_counted_from_the_beginning_of_each_low_level_run() -> None:
+    done = world(CALLING, CALLING, OVERLOADED, assistant("hi")).play()
+
+    starts = [do.event.turn_index for do in done if isinstance(do, Tell) and isinstance(do.event, TurnStart)]
+    assert starts == [0, 1, 2, 0]
 
 
 def test_follow_ups_have_a_turn_each_when_the_run_would_end() -> None:
@@ -709,6 +733,30 @@ def test_a_run_that_breaks_tells_its_end_and_ends_with_the_reason(step: int) -> 
     assert isinstance(last, Tell)
     assert isinstance(last.event, AgentEnd)
     assert not last.event.will_retry
+
+
+def test_a_run_that_breaks_again_in_telling_its_end_ends_with_the_first_reason() -> None:
+    breaking = world(assistant("hi"))
+    breaking.breaks = frozenset({9, 10})
+
+    done = breaking.play()
+
+    assert [told(do) for do in done[9:]] == ["record assistant hi", "agent_end", "End"]
+    assert done[-1] == End(aborted=False, error=FULL, unrecorded=assistant("hi"))
+
+
+@pytest.mark.parametrize("answers", [[CALLING], [assistant("hi")]], ids=["tools", "nothing to say"])
+def test_a_stopped_run_that_breaks_in_telling_its_end_tells_it_once(answers: list[AssistantMessage]) -> None:
+    whole = world(*answers)
+    breaking = world(*answers)
+    whole.stopped = breaking.stopped = True
+    breaking.breaks = frozenset({all_of(whole).index("agent_end")})
+
+    played = all_of(breaking)
+
+    assert played[-2:] == ["agent_end", "End"]
+    assert played.count("agent_end") == 1
+    assert breaking.done[-1] == End(aborted=False, error=FULL)
 
 
 def test_a_run_that_breaks_in_its_tools_says_what_it_put_into_the_log() -> None:

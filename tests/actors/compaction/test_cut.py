@@ -35,6 +35,8 @@ TABLE = [
     # results alone exceed the budget: their call is kept with them
     ("u10 a10 u10 t30 r90", 50, 3, 2),
     ("u10 a10 u10 t30 r90 r90", 50, 3, 2),
+    ("t5 r90", 50, 0, None),
+    ("c5 t5 r90", 50, 1, None),
     # the budget is reached in the results of the turn before: that turn stays whole if it is small, else the next turn is the cut
     ("u10 a10 u5 t5 r20 u5 a5", 30, 2, None),
     ("u10 a10 u5 t5 r50 u5 a5", 30, 5, None),
@@ -53,6 +55,7 @@ TABLE = [
     ("u10 a10 u90 h e", 50, 3, 2),
     ("u10 a10 u90 h e l", 50, 3, 2),
     ("u10 a10 u90 l", 50, 2, None),
+    ("u10 a10 u90 g e", 50, 2, None),
     ("u10 a10 u90 h e x", 50, 2, None),
     ("u10 a10 u90 h e c0", 50, 2, None),
     ("u90 h e", 50, 1, 0),
