@@ -12,8 +12,9 @@ from tests.build import MS, TIME, assistant, call, message_entry, result, system
 def survey(line: str, *, counted: int | None = None, reported: int | None = None) -> Surveyed:
     """A selection from words such as `u10 a5 t3 r4`: kind and tokens.
 
-    `u` user, `a` answer, `t` answer with a call, `r` its result, `s` system, `l` label, `h` an answer that is hidden,
-    `g` an input that is, `e` the edit that hides it, `x` an edit with other content, `c` a compaction that speaks (only first). Ids are the words' places: `0`, `1`, …
+    `u` user, `a` answer, `t` answer with a call, `r` its result, `s` system, `l` label, `h` an answer that is hidden, `g` an input that
+    is, `e` the edit that hides it, `x` an edit with other content, `c` a compaction that speaks (only first). Ids are the words' places:
+    `0`, `1`, …
     """
     selected: list[SelectedEntry] = []
     sizes: list[int] = []
