@@ -20,6 +20,7 @@ from sapwood.events.entries import (
     ModelChange,
     ThinkingLevelChange,
 )
+from sapwood.events.errors import CannotOpen
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import Message
 from sapwood.events.requests import Measure, Project, Survey
@@ -417,6 +418,24 @@ def test_where_something_is_lost_above_is_told_and_nowhere_else() -> None:
 
     assert log.fold.context(explained=True).gaps == {"u2": "lost"}
     assert log.fold.context().gaps == {}
+
+
+def test_a_disk_that_fails_in_the_midst_of_a_path_leaves_nothing_half_folded() -> None:
+    log = chain("u1", "a1", "u2")
+    fold, entry = Fold(log.view), log.view.entry
+
+    def failing(index: int) -> Entry:
+        if index == 2:
+            raise CannotOpen("s.jsonl", OSError(5, "Input/output error"))
+        return entry(index)
+
+    log.view.entry = failing  # type: ignore[method-assign]
+    with pytest.raises(CannotOpen):
+        fold.select(2)
+    log.view.entry = entry  # type: ignore[method-assign]
+    fold.pull()
+
+    assert fold.context() == log.from_scratch.context()
 
 
 # surveys

@@ -487,3 +487,18 @@ def test_all_of_a_conversation_is_asked_for_once_and_in_order(wanted: Job) -> No
     assert isinstance(end, Written) or not any(text.strip() for text in wanted.texts)
     held = "".join("".join(spoken).replace("&lt;", "<").split())
     assert held == "".join("".join(text for text in wanted.texts if text.strip()).replace("&lt;", "<").split())
+
+
+def test_a_counter_that_does_not_know_what_it_counted_does_not_go_round_for_ever() -> None:
+    lied = job("word " * 40_000)
+    lied = attrs.evolve(lied, room=least_room(lied) + 200, tokens=(LEAST + 300,))
+    asked = model(*[GOOD] * 1000)
+
+    end = asked.play(lied)
+
+    assert isinstance(end, GaveUp)
+    calls = len(asked.prompts)
+    assert end.reason == (
+        f"Summarization failed: {calls} requests of up to {lied.room} tokens did not get to the end of the conversation"
+    )
+    assert calls <= most_calls(lied)
