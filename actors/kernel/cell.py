@@ -55,6 +55,11 @@ class Cell:
         self._handled = 0
         self._receipts = 0
 
+    @property
+    def system(self) -> Commons:
+        """What it is a part of."""
+        return self._commons
+
     def ask(self, message: object, call: Call) -> None:
         """Put a question. Raises Closed or ActorFailed."""
         if not self._commons.admits(call.link):

@@ -3,6 +3,7 @@
 1. Every task that descends from an operation sees it as its innermost link; a link's parent is the operation that asked for it.
 2. A link that ended, and one whose asker stopped waiting, holds nobody up: the walk stops there.
 3. An ask goes through unless the asked actor waits upstream (`WouldDeadlock`) or was not declared (`UndeclaredAsk`), in this order.
+4. Only actors of one system declare whom they ask. An operation of one system may well use another system: it is foreign code there.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ class Party(Protocol):
     def name(self) -> str: ...
     @property
     def asks(self) -> Sequence[Party]: ...
+    @property
+    def system(self) -> object: ...
 
 
 @attrs.define(eq=False)
@@ -54,7 +57,11 @@ def upstream(link: Link | None) -> Iterator[Link]:
 def check(link: Link | None, asked: Party) -> None:
     """May code below `link` ask this actor? Raises WouldDeadlock or UndeclaredAsk."""
     guard(link, asked)
-    if link is not None and not any(declared is asked for declared in link.actor.asks):
+    if (
+        link is not None
+        and link.actor.system is asked.system
+        and not any(declared is asked for declared in link.actor.asks)
+    ):
         raise UndeclaredAsk(link.actor.name, asked.name)
 
 

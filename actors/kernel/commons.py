@@ -1,6 +1,6 @@
 """What the actors of one system share: its phase, its load, its tap and its nurseries.
 
-1. Phases go one way: open, stopping (only operations may still ask), closed (nobody may).
+1. Phases go one way: open, stopping (only its own operations may still ask), closed (nobody may).
 2. The load is every message not yet handled and every operation not yet ended; a stopping system waits for it to reach zero.
 3. Actors live in one nursery and operations in another, so that actors can serve the last operations.
 """
@@ -13,7 +13,7 @@ from typing import Literal, Protocol, TypeAlias
 import attrs
 import trio
 
-from sapwood.actors.kernel.chain import Link
+from sapwood.actors.kernel.chain import Link, upstream
 from sapwood.actors.kernel.errors import ActorFailed
 from sapwood.actors.kernel.tap import Tap
 
@@ -50,7 +50,9 @@ class Commons:
 
     def admits(self, link: Link | None) -> bool:
         """Whether code below this link may ask now."""
-        return self.phase == "open" or (self.phase == "stopping" and link is not None)
+        return self.phase == "open" or (
+            self.phase == "stopping" and any(above.actor.system is self for above in upstream(link))
+        )
 
     def begin(self, count: int = 1) -> None:
         """So many more things to do."""

@@ -11,6 +11,7 @@ from sapwood.actors.kernel.chain import INNERMOST, Link, check, innermost, upstr
 class Person:
     name: str
     asks: tuple[Person, ...] = ()
+    system: str = "s"
 
 
 def test_code_outside_of_any_operation_may_ask_anybody() -> None:
@@ -26,6 +27,14 @@ def test_an_undeclared_ask_is_refused() -> None:
     with pytest.raises(UndeclaredAsk) as caught:
         check(Link(Person("run"), None), Person("log"))
     assert (caught.value.asker, caught.value.asked) == ("run", "log")
+
+
+def test_an_actor_of_another_system_need_not_be_declared_and_is_no_less_a_deadlock() -> None:
+    """A session that another one's tool opened used to refuse its own commands there."""
+    run, sub = Person("run"), Person("run", system="sub")
+    check(Link(run, None), sub)
+    with pytest.raises(WouldDeadlock):
+        check(Link(run, Link(sub, None)), sub)
 
 
 def test_an_ask_to_whoever_waits_upstream_is_a_deadlock_before_it_is_undeclared() -> None:

@@ -14,6 +14,9 @@ class Nobody:
     name = "nobody"
     asks = ()
 
+    def __init__(self, system: object) -> None:
+        self.system = system
+
 
 def commons(nursery: trio.Nursery) -> Commons:
     return Commons(name="s", tap=None, grace=1, context=copy_context(), actors=nursery, operations=nursery)
@@ -28,7 +31,10 @@ async def test_who_may_ask_depends_on_the_phase(
     shared = commons(nursery)
     shared.phase = phase
     assert shared.admits(None) is outside
-    assert shared.admits(Link(Nobody(), None)) is inside
+    mine, foreign = Link(Nobody(shared), None), Link(Nobody("another system"), None)
+    assert shared.admits(mine) is inside
+    assert shared.admits(Link(Nobody("another system"), mine)) is inside
+    assert shared.admits(foreign) is outside
 
 
 async def test_idle_returns_when_everything_begun_is_finished(nursery: trio.Nursery) -> None:
