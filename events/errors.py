@@ -25,6 +25,7 @@ RefusalReason = Literal[
     "no-model",
     "already-compacted",
     "nothing-to-do",
+    "wrong-thread",
 ]
 
 

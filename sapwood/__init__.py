@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sapwood.actors.environment import Environment
     from sapwood.actors.extensions.extension import Extension, ExtensionContext
     from sapwood.actors.inbox import Handle
-    from sapwood.actors.kernel import Published, Reader, Resync, WouldDeadlock
+    from sapwood.actors.kernel import Published, Reader, Resync, WouldDeadlock, WrongThread
     from sapwood.actors.model.credentials import Credentials
     from sapwood.actors.model.providers.base import Finish, Provider, Request
     from sapwood.actors.model.providers.openai_chat import ChatDialect
@@ -162,6 +162,7 @@ __all__ = [
     "Withdrawn",
     "WouldDeadlock",
     "Writer",
+    "WrongThread",
     "builtin_tools",
     "known_model",
     "load_settings",
@@ -213,6 +214,7 @@ _HOMES = {
     "TextDelta": "sapwood.events.deltas",
     "Reader": "sapwood.actors.kernel",
     "WouldDeadlock": "sapwood.actors.kernel",
+    "WrongThread": "sapwood.actors.kernel",
     "Environment": "sapwood.actors.environment",
     "Handle": "sapwood.actors.inbox",
     "Published": "sapwood.actors.kernel",

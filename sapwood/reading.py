@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial, wraps
 from types import TracebackType
-from typing import Self
+from typing import Concatenate, ParamSpec, Self, TypeVar
 
 from sapwood.actors.environment import Environment
 from sapwood.actors.outgoing import marked
@@ -26,6 +27,20 @@ from sapwood.store.port import Store
 from sapwood.store.tree import Tree
 from sapwood.taking import take_counter, take_model, take_path
 
+P = ParamSpec("P")
+R = TypeVar("R", bound="Reading")
+T = TypeVar("T")
+
+
+def in_place(method: Callable[Concatenate[R, P], T]) -> Callable[Concatenate[R, P], T]:
+    """A method that is done where the session may be touched, whoever calls it."""
+
+    @wraps(method)
+    def done(self: R, /, *args: P.args, **named: P.kwargs) -> T:
+        return self.hand_over(partial(method, self, *args, **named))
+
+    return done
+
 
 class Reading:
     """What can be read of a session. All of it is synchronous, and as it stands at the moment of the call.
@@ -39,6 +54,10 @@ class Reading:
         self._fold = fold
         """The present fold: that of an open session is made anew with the actor that owns it."""
 
+    def hand_over(self, work: Callable[[], T]) -> T:
+        """Do it where the session may be touched: here, where nobody else has it."""
+        return work()
+
     @property
     def header(self) -> Header:
         """The file's first line; of a new session, as it will be written."""
@@ -50,31 +69,38 @@ class Reading:
         return self._view.where
 
     @property
+    @in_place
     def name(self) -> str | None:
         """The name that a person gave it."""
         return self._view.name()
 
     @property
+    @in_place
     def damage(self) -> Sequence[Damage]:
         """What is wrong with the file, in order; it stays as it is, and everything else in it is read (S7)."""
         return tuple(self._view.damage)
 
+    @in_place
     def entries(self) -> tuple[Entry, ...]:
         """All entries of all branches, in file order."""
         return tuple(self._view.entries())
 
+    @in_place
     def entry(self, entry_id: EntryId) -> Entry | None:
         """One entry, or None if the session has none of that id."""
         return self._view.find(entry_id)
 
+    @in_place
     def tree(self) -> Tree:
         """The index of the entries: parents, children, paths, the leaf. It grows with the session."""
         return self._view.tree
 
+    @in_place
     def labels(self) -> Mapping[EntryId, str]:
         """Each labelled entry and its present label."""
         return self._view.labels()
 
+    @in_place
     def context(self) -> Context:
         """What the model sees at the leaf: each message with its entry, its tokens, and why it is absent or not sent (P1 to P5)."""
         fold = self._fold()
@@ -82,6 +108,7 @@ class Reading:
         return marked(fold.context(explained=True))
 
     @property
+    @in_place
     def system_prompt(self) -> str | None:
         """What the branch's system messages come to, as one text; None if they come to nothing (P7).
 
@@ -92,6 +119,7 @@ class Reading:
         prompt = replay(fold.selection().messages)
         return (rendered(prompt) or None) if prompt is not None else None
 
+    @in_place
     def context_usage(self, model: Model) -> ContextUsage:
         """How full the window of `model` is, in tokens; `tokens` is None while nobody can know (T5)."""
         model = take_model(model)
@@ -99,15 +127,18 @@ class Reading:
         fold.pull()
         return fold.usage(model)
 
+    @in_place
     def stats(self) -> SessionStats:
         """What the session has cost, by model and by purpose, and how much is in it: sums over the whole log (T6)."""
         return self._totals.stats()
 
     @property
+    @in_place
     def counter_trouble(self) -> str | None:
         """Why tokens are estimated although an exact count was wanted. Known when something was counted; None while all is well."""
         return self._fold().counter_trouble
 
+    @in_place
     def measured(self) -> Measured:
         """How many tokens the context has, and what that goes by: an answer's report and what came since, or a count (T3, T5)."""
         fold = self._fold()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
@@ -39,7 +39,7 @@ from sapwood.events.ids import EntryId
 from sapwood.events.models import Model
 from sapwood.events.requests import Resolve, Restore
 from sapwood.events.runtime import Event
-from sapwood.reading import Reading
+from sapwood.reading import Reading, in_place
 from sapwood.taking import (
     take_event,
     take_input,
@@ -59,13 +59,21 @@ CLOSING_SECONDS = 2.0
 
 
 class Session(Reading):
-    """An open session. Made by `Runtime.open_session`, and closed when that block is left."""
+    """An open session. Made by `Runtime.open_session`, and closed when that block is left.
+
+    Whatever waits is called in the `trio.run` that opened it: elsewhere it is refused (`WrongThread`), and nothing is touched. What is a
+    plain function may be called from a thread too, a tool's for one: it is done in that `trio.run`, and the thread waits for it.
+    """
 
     def __init__(self, wiring: Wiring) -> None:
         super().__init__(wiring.view, wiring.fold)
         self._wiring = wiring
         self._closed = False
         self._is_closed = trio.Event()
+
+    def hand_over(self, work: Callable[[], T]) -> T:
+        """Do it where the session lives. A session that is closed changes no more, and is read anywhere."""
+        return work() if self._is_closed.is_set() else self._wiring.system.loop.call(work)
 
     async def prompt(self, text: str, *, images: Sequence[ImageContent] = ()) -> Delivered:
         """Say something to the model, and return when all that follows has settled (R6).
@@ -82,6 +90,7 @@ class Session(Reading):
             case other:
                 raise AssertionError(f"what kept a prompt out of the log is raised, not returned: {other}")
 
+    @in_place
     def submit(self, text: str, *, images: Sequence[ImageContent] = ()) -> Handle:
         """As `prompt`, without waiting: the handle has exactly one outcome (R3).
 
@@ -89,6 +98,7 @@ class Session(Reading):
         """
         return self._say(Prompt, text, images)
 
+    @in_place
     def steer(self, text: str, *, images: Sequence[ImageContent] = ()) -> Handle:
         """Say something to a run that is on: it enters before the next request, behind the tools of the present turn (R3).
 
@@ -97,10 +107,12 @@ class Session(Reading):
         """
         return self._say(Steer, text, images)
 
+    @in_place
     def follow_up(self, text: str, *, images: Sequence[ImageContent] = ()) -> Handle:
         """Say something when the run would end: it gets a turn of its own then (R3). As `steer` otherwise."""
         return self._say(FollowUp, text, images)
 
+    @in_place
     def queue(self) -> QueuedInputs:
         """What waits to be said, oldest first."""
         return self._wiring.shelf.queues.present()
@@ -152,14 +164,17 @@ class Session(Reading):
         kind, taken = take_text(custom_type, "a custom type"), take_json(data)
         return await self._ask(AppendCustom(entry_id=self._new_id(), custom_type=kind, data=taken))
 
+    @in_place
     def context_usage(self, model: Model | None = None) -> ContextUsage:
         """How full the window of the session's model is, or of `model`, in tokens (T5)."""
         return super().context_usage(self.model if model is None else model)
 
+    @in_place
     def events(self, *, since: int | None = None) -> Reader:
         """A channel of `Published(seq, event)`, from now on or from after `since`; `Resync` for a reader that lags too far."""
         return self._wiring.system.ring.reader(take_since(since))
 
+    @in_place
     def feed(self, event: Event) -> int:
         """Publish an event as if an actor of the session had: for scenarios, and for tests of extensions. Its number in the ring.
 

@@ -3,9 +3,9 @@
 An `Actor` handles one message after the other, synchronously; whatever takes time is an operation that it `Start`s, with
 exactly one `Outcome`. A `System` makes each actor when it is first needed, gives it one mailbox for events, tells and asks,
 makes it again after a crash up to a limit, refuses an ask that would close a circle (`WouldDeadlock`) or was not declared
-(`UndeclaredAsk`), and is left with no task behind. `System.publish` numbers an event into the `Ring`, which any number of
-`Reader`s follow without ever slowing it, and puts it into the mailbox of every actor that hears its kind. A `Tap` sees, orders
-and breaks everything that passes; ready ones stand in `sapwood.actors.kernel.testing`.
+(`UndeclaredAsk`), lives on one `Loop` (`WrongThread`), and is left with no task behind. `System.publish` numbers an event into the
+`Ring`, which any number of `Reader`s follow without ever slowing it, and puts it into the mailbox of every actor that hears its
+kind. A `Tap` sees, orders and breaks everything that passes; ready ones stand in `sapwood.actors.kernel.testing`.
 """
 
 from sapwood.actors.kernel.actor import (
@@ -31,7 +31,9 @@ from sapwood.actors.kernel.errors import (
     OperationCrashed,
     UndeclaredAsk,
     WouldDeadlock,
+    WrongThread,
 )
+from sapwood.actors.kernel.loop import Loop
 from sapwood.actors.kernel.ref import Inquiry, Ref, insist, insist_anew
 from sapwood.actors.kernel.ring import Reader, Ring
 from sapwood.actors.kernel.system import System, open_system
@@ -51,6 +53,7 @@ __all__ = [
     "Done",
     "Ended",
     "Inquiry",
+    "Loop",
     "OperationCancelled",
     "OperationCrashed",
     "Outcome",
@@ -69,6 +72,7 @@ __all__ = [
     "UndeclaredAsk",
     "Verdict",
     "WouldDeadlock",
+    "WrongThread",
     "insist",
     "insist_anew",
     "open_system",

@@ -15,6 +15,7 @@ import trio
 
 from sapwood.actors.kernel.chain import Link, upstream
 from sapwood.actors.kernel.errors import ActorFailed
+from sapwood.actors.kernel.loop import Loop
 from sapwood.actors.kernel.tap import Tap
 
 SystemPhase: TypeAlias = Literal["open", "stopping", "closed"]
@@ -41,6 +42,8 @@ class Commons:
     """What an actor, and an operation that nobody asked for, runs in a copy of."""
     actors: trio.Nursery
     operations: trio.Nursery
+    loop: Loop = attrs.Factory(Loop)
+    """Where it lives."""
     phase: SystemPhase = "open"
     failure: ActorFailed | None = None
     """The first actor that failed for good."""

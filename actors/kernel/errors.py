@@ -2,14 +2,14 @@
 
 1. Each carries its facts and writes its own sentence; the cause, where there is one, is its `__cause__`.
 2. The blame: the actor (`ActorCrashed`, `ActorFailed`), its operation (`OperationCrashed`, `OperationCancelled`), you, too
-   late (`Closed`), or the wiring (`WouldDeadlock`, `UndeclaredAsk`).
+   late (`Closed`) or from elsewhere (`WrongThread`), or the wiring (`WouldDeadlock`, `UndeclaredAsk`).
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from sapwood.events.errors import SapwoodError
+from sapwood.events.errors import Refused, SapwoodError
 
 
 def alone(error: BaseException) -> BaseException:
@@ -77,6 +77,17 @@ class Closed(SapwoodError):
     def __init__(self, what: str) -> None:
         super().__init__(f"{what} is closed")
         self.what = what
+
+
+class WrongThread(Refused):
+    """Called from elsewhere than from the one `trio.run` that it lives in, and nothing was touched. Not `Closed`: there it works."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "wrong-thread",
+            "this lives in another trio.run than the one that calls it, if any does: hand the call over with "
+            "trio.from_thread.run(…, trio_token=token), where token is what trio.lowlevel.current_trio_token() gives over there",
+        )
 
 
 class WouldDeadlock(SapwoodError):

@@ -1,7 +1,7 @@
 """How an actor is reached from outside: tell and ask.
 
 1. `tell` is synchronous and never waits. `ask` waits for the one answer; cancelled, it leaves nothing behind that it owns.
-2. Where an ask would close a circle, or was not declared, it is refused at once and nothing is asked.
+2. Where an ask would close a circle, was not declared, or comes from another thread, it is refused at once and nothing is asked.
 """
 
 from __future__ import annotations
@@ -39,24 +39,31 @@ class Ref:
         return f"<Ref {self._commons.name}/{self.name}>"
 
     def tell(self, message: object) -> None:
-        """Put a message into the mailbox. A failed actor is told in vain. Raises Closed once the system was left."""
+        """Put a message into the mailbox. A failed actor is told in vain. Raises Closed once the system was left, and WrongThread."""
+        self._commons.loop.check()
         if self._commons.phase == "closed":
             raise Closed(self._commons.name)
         self._cell.tell(message)
 
     def guard(self) -> None:
-        """Raises WouldDeadlock if the running code is part of what this actor waits for: then nobody may wait for it here."""
+        """Raises WouldDeadlock if the running code is part of what this actor waits for: then nobody may wait for it here.
+
+        Raises WrongThread where nobody may wait for it either.
+        """
+        self._commons.loop.check()
         guard(innermost(), self._cell)
 
     def ask_soon(self, message: Ask[object], then: Then) -> None:
         """Put a question without waiting: `then` is called once, with None for a reply or with the error that `ask` would raise.
 
-        It is nobody's question: it is not cancelled with whoever puts it, and cannot close a circle. `then` must not raise.
+        It is nobody's question: it is not cancelled with whoever puts it, and cannot close a circle. `then` must not raise. Raises
+        WrongThread.
         """
         self.put(message, then)
 
     def put(self, message: Ask[object], then: Then) -> Call:
         """As `ask_soon`, and what is waited at for the answer."""
+        self._commons.loop.check()
         call = Call(None, copy_context(), then)
         try:
             self._cell.ask(message, call)
@@ -68,9 +75,10 @@ class Ref:
         """Put a question and wait for its answer.
 
         Raises what the actor refuses with, and ActorCrashed, ActorFailed, OperationCrashed, OperationCancelled, Closed,
-        WouldDeadlock, UndeclaredAsk. Cancelled before the message was handled, the message is withdrawn; cancelled later, the
+        WouldDeadlock, UndeclaredAsk, WrongThread. Cancelled before the message was handled, the message is withdrawn; cancelled later, the
         operation that works on it is cancelled too if it belongs to the asker, which then waits for it up to the grace.
         """
+        self._commons.loop.check()
         link = innermost()
         check(link, self._cell)
         call = Call(link, copy_context())

@@ -2,7 +2,7 @@
 
 1. `publish` is synchronous: it numbers the event (from 1), keeps it, wakes the readers. What is kept and read is `Track`'s.
 2. A closed ring ends its readers once they drained; a closed, broken or forgotten reader harms nobody.
-3. A cancelled receive loses nothing; a second task on one reader is refused.
+3. A cancelled receive loses nothing; a second task on one reader is refused, and so is another loop than the one that it was made on.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import trio
 from trio.lowlevel import Abort, Task, checkpoint, current_task, reschedule, wait_task_rescheduled
 
 from sapwood.actors.kernel.errors import Closed
+from sapwood.actors.kernel.loop import Loop
 from sapwood.actors.kernel.track import Cursor, Merge, Published, Resync, Track
 
 
@@ -64,9 +65,14 @@ class Reader(trio.abc.ReceiveChannel[Published | Resync]):
         self._cursor = cursor
         self._task: Task | None = None
         self._closed = False
+        self._loop = Loop() if trio.lowlevel.in_trio_run() else None
 
     def receive_nowait(self) -> Published | Resync:
-        """What comes next, or trio.WouldBlock. Raises trio.EndOfChannel behind the last event of a closed ring."""
+        """What comes next, or trio.WouldBlock. Raises trio.EndOfChannel behind the last event of a closed ring, and WrongThread."""
+        self._check()
+        return self._next()
+
+    def _next(self) -> Published | Resync:
         if self._closed:
             raise trio.ClosedResourceError
         item = self._ring.track.read(self._cursor)
@@ -75,7 +81,8 @@ class Reader(trio.abc.ReceiveChannel[Published | Resync]):
         return item
 
     async def receive(self) -> Published | Resync:
-        """What comes next. Raises trio.EndOfChannel, trio.ClosedResourceError, and trio.BusyResourceError for a second task."""
+        """What comes next. Raises trio.EndOfChannel, trio.ClosedResourceError, trio.BusyResourceError for a second task, WrongThread."""
+        self._check()
         if self._closed:
             raise trio.ClosedResourceError
         if self._task is not None:
@@ -86,12 +93,13 @@ class Reader(trio.abc.ReceiveChannel[Published | Resync]):
                 await checkpoint()
             while self._must_wait():
                 await self._wait(self._task)
-            return self.receive_nowait()
+            return self._next()
         finally:
             self._task = None
 
     def close(self) -> None:
-        """Stop reading. A task that waits in `receive` gets trio.ClosedResourceError."""
+        """Stop reading. A task that waits in `receive` gets trio.ClosedResourceError. Raises WrongThread."""
+        self._check()
         self._closed = True
         self._ring.track.forget(self._cursor)
         if (task := self._task) is not None and task in self._ring.waiting:
@@ -102,6 +110,10 @@ class Reader(trio.abc.ReceiveChannel[Published | Resync]):
         """`close`, as trio's channels spell it."""
         self.close()
         await checkpoint()
+
+    def _check(self) -> None:
+        if self._loop is not None and not self._ring.closed:  # of a closed one nobody is woken any more
+            self._loop.check()
 
     def _must_wait(self) -> bool:
         return self._ring.track.drained(self._cursor) and not self._ring.closed and not self._closed

@@ -23,6 +23,7 @@ from sapwood.actors.kernel.cell import Cell
 from sapwood.actors.kernel.chain import INNERMOST
 from sapwood.actors.kernel.commons import Commons
 from sapwood.actors.kernel.errors import ActorFailed, Closed, alone
+from sapwood.actors.kernel.loop import Loop
 from sapwood.actors.kernel.ref import Ref
 from sapwood.actors.kernel.ring import Ring
 from sapwood.actors.kernel.tap import Tap
@@ -44,6 +45,11 @@ class System:
     def actors(self) -> Mapping[str, Ref]:
         """Every actor, in the order of spawning."""
         return MappingProxyType(self._refs)
+
+    @property
+    def loop(self) -> Loop:
+        """Where it lives."""
+        return self._commons.loop
 
     @property
     def stragglers(self) -> tuple[str, ...]:
@@ -79,8 +85,9 @@ class System:
     def publish(self, event: object) -> int:
         """Put the event into the ring and into the mailbox of every actor that hears its kind; its number. Never waits.
 
-        Raises Closed once the system was left.
+        Raises Closed once the system was left, and WrongThread.
         """
+        self._commons.loop.check()
         if self._commons.phase == "closed":
             raise Closed(self.name)
         seq = self.ring.publish(event)

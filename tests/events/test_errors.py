@@ -284,6 +284,7 @@ def test_the_reasons_of_a_refusal_are_closed() -> None:
         "no-model",
         "already-compacted",
         "nothing-to-do",
+        "wrong-thread",
     }
 
 
