@@ -17,6 +17,7 @@ from sapwood.actors.projection.tokenizer import counter_source
 from sapwood.actors.session_log.totals import Totals
 from sapwood.actors.session_log.view import View
 from sapwood.events.context import DEFAULT_COUNTER, Context, ContextUsage, CounterName, Measured
+from sapwood.events.copies import detached
 from sapwood.events.damage import Damage
 from sapwood.events.entries import Entry, Header
 from sapwood.events.ids import EntryId
@@ -83,12 +84,12 @@ class Reading:
     @in_place
     def entries(self) -> tuple[Entry, ...]:
         """All entries of all branches, in file order."""
-        return tuple(self._view.entries())
+        return tuple(map(detached, self._view.entries()))
 
     @in_place
     def entry(self, entry_id: EntryId) -> Entry | None:
         """One entry, or None if the session has none of that id."""
-        return self._view.find(entry_id)
+        return detached(self._view.find(entry_id))
 
     @in_place
     def tree(self) -> Tree:
@@ -105,7 +106,7 @@ class Reading:
         """What the model sees at the leaf: each message with its entry, its tokens, and why it is absent or not sent (P1 to P5)."""
         fold = self._fold()
         fold.pull()
-        return marked(fold.context(explained=True))
+        return detached(marked(fold.context(explained=True)))
 
     @property
     @in_place

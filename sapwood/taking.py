@@ -22,6 +22,7 @@ from sapwood.events.codec import why_unwritable
 from sapwood.events.commands import Input
 from sapwood.events.content import ImageContent
 from sapwood.events.context import CounterName
+from sapwood.events.copies import detached
 from sapwood.events.entries import Replacement
 from sapwood.events.errors import Refused, shown
 from sapwood.events.ids import EntryId
@@ -201,7 +202,7 @@ def take_replacement(replacement: object) -> Replacement | None:
     """What an entry is shown as, or None to hide it."""
     if replacement is not None and not isinstance(replacement, Replacement):
         raise Refused("bad-input", f"an edit has a Replacement, or None, not {shown(replacement)}")
-    return replacement
+    return detached(replacement)
 
 
 def take_json(value: object) -> Json:

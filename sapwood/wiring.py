@@ -39,6 +39,7 @@ from sapwood.actors.tools.actor import Tools
 from sapwood.actors.tools.batch import Bench
 from sapwood.actors.tools.hooks import Hooks
 from sapwood.actors.tools.tool import AskPerson
+from sapwood.events.copies import detached
 from sapwood.events.ids import EntryId, new_entry_id
 from sapwood.events.requests import PrepareCounting
 from sapwood.events.runtime import DamageFound, EntryAppended, Event, MessageUpdate, name_of
@@ -123,7 +124,7 @@ def wire(  # noqa: PLR0917 - it is what a session is made of
         return new_entry_id(environment.random, taken)
 
     def publish(event: Event) -> int:
-        seq = system.publish(event)
+        seq = system.publish(detached(event))  # who reads it is foreign code
         if not isinstance(event, MessageUpdate):
             log.say("debug", name_of(event), seq=seq)
         return seq

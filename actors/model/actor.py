@@ -18,6 +18,7 @@ from sapwood.actors.model.assembly import STOPPED, Broken, Draft, answer_of, unf
 from sapwood.actors.model.providers.base import Piece, Provider, Request
 from sapwood.actors.outgoing import Limited, Outgoing, Repair, prepare
 from sapwood.actors.stops import Stops
+from sapwood.events.copies import detached
 from sapwood.events.errors import ProviderError
 from sapwood.events.messages import AssistantMessage
 from sapwood.events.models import Model
@@ -133,7 +134,7 @@ class ModelActor(Actor[Generate | StopCall]):
             cache_write=asked.cache_write,
             cache_key=asked.cache_key,
         )
-        async with provider.stream(request) as pieces, _closing(pieces):
+        async with provider.stream(detached(request)) as pieces, _closing(pieces):
             async for piece in pieces:
                 if call.over:
                     return

@@ -17,6 +17,7 @@ import msgspec
 
 from sapwood.events.base import Json, listed
 from sapwood.events.content import ToolCall
+from sapwood.events.copies import detached
 from sapwood.events.errors import Refused, shown
 from sapwood.events.ids import SessionId, ToolCallId
 from sapwood.events.messages import ToolDefinition
@@ -85,7 +86,7 @@ class Tool:
         """
         if call.arguments_error is not None:
             raise BadArguments(f"The arguments for {self.name!r} are no JSON object: {call.arguments_error}")
-        given = call.arguments
+        given = detached(call.arguments)  # the function may do with them as it likes
         try:
             read = self._converted(given)
         except msgspec.ValidationError as fault:
