@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import attrs
+import msgspec
 import trio
 
 from sapwood.actors.environment import Environment
@@ -144,6 +145,11 @@ class Batch:
                     return allowed
                 return _Ready(index, call, tool, arguments if allowed is call else tool.read(allowed))
         except BadArguments as fault:
+            cause = fault.__cause__
+            if cause is not None and not isinstance(
+                cause, msgspec.ValidationError
+            ):  # the code of a type that the tool takes
+                self._bench.report(tool.name, cause)
             return failed(str(fault))
         return failed(UNSTARTED)
 

@@ -80,7 +80,7 @@ class Tool:
         return ToolDefinition(name=self.name, description=self.description, parameters=self.parameters)
 
     def read(self, call: ToolCall) -> dict[str, Any]:
-        """The arguments as the function takes them. Raises `BadArguments`.
+        """The arguments as the function takes them. Raises `BadArguments`, whatever a type of its author's raises when it is made.
 
         A number that came as text, and the like, is taken for what it says; null for a parameter that may be left out is left out.
         """
@@ -89,14 +89,14 @@ class Tool:
         given = detached(call.arguments)  # the function may do with them as it likes
         try:
             read = self._converted(given)
-        except msgspec.ValidationError as fault:
+        except Exception as fault:  # noqa: BLE001 - what is no ValidationError is the foreign code of a type
             optional = {field.name for field in msgspec.structs.fields(self.arguments) if not field.required}
             trimmed = {name: value for name, value in given.items() if value is not None or name not in optional}
             try:
                 read = self._converted(trimmed)
-            except msgspec.ValidationError:
-                sent = msgspec.json.encode(given).decode()
-                raise BadArguments(f"The arguments for {self.name!r} do not fit: {fault}\nThey were: {sent}") from fault
+            except Exception:  # noqa: BLE001 - as above; the first one speaks of what was given
+                sent, why = msgspec.json.encode(given).decode(), _words(fault)
+                raise BadArguments(f"The arguments for {self.name!r} do not fit: {why}\nThey were: {sent}") from fault
         return {field.name: getattr(read, field.name) for field in msgspec.structs.fields(self.arguments)}
 
     def _converted(self, given: dict[str, Json]) -> msgspec.Struct:
@@ -226,6 +226,16 @@ def _described(called: str, fields: list[Field]) -> tuple[type[msgspec.Struct], 
     mine = shared.pop(str(top["$ref"]).rpartition("/")[2]) if "$ref" in top else top
     schema = {key: value for key, value in mine.items() if key != "title"}
     return arguments, {**schema, "$defs": shared} if shared else schema
+
+
+def _words(fault: Exception) -> str:
+    if isinstance(fault, msgspec.ValidationError):
+        return str(fault)
+    try:
+        said = str(fault)
+    except Exception:  # noqa: BLE001 - foreign code, down to its words
+        return type(fault).__name__
+    return f"{type(fault).__name__}: {said:.1000}"
 
 
 def _texts(call: ToolCall, names: tuple[str, ...]) -> tuple[str, ...]:

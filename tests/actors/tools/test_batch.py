@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import msgspec
 import pytest
 import trio
 import trio.testing
@@ -166,6 +167,17 @@ def plain(a: int) -> int:
     return a + 1
 
 
+class Zone(msgspec.Struct):
+    name: str
+
+    def __post_init__(self) -> None:
+        _ = {"UTC": 0}[self.name]
+
+
+async def at(zone: Zone) -> str:
+    return zone.name
+
+
 @pytest.mark.parametrize(
     ("one", "told"),
     [
@@ -176,6 +188,7 @@ def plain(a: int) -> int:
             "The arguments for 'slow' are no",
         ),
         (call("c1", "fails", text="x"), "The tool failed: KeyError: 'x'"),
+        (call("c1", "at", zone={"name": "MEZ"}), "The arguments for 'at' do not fit: KeyError: 'MEZ'"),
         (call("c1", "of_another_loop"), "The tool failed: CancelledError: "),
         (call("c1", "in_a_group"), "The tool failed: ValueError: inner"),
         (call("c1", "leaves_a_nursery_open"), BROKEN),
@@ -183,7 +196,16 @@ def plain(a: int) -> int:
     ],
 )
 async def test_what_goes_wrong_is_the_result_of_that_call_alone_and_the_run_goes_on(one: ToolCall, told: str) -> None:
-    tools: list[Callable[..., object]] = [echo, slow, fails, of_another_loop, in_a_group, leaves_a_nursery_open, odd]
+    tools: list[Callable[..., object]] = [
+        echo,
+        slow,
+        fails,
+        of_another_loop,
+        in_a_group,
+        leaves_a_nursery_open,
+        odd,
+        at,
+    ]
     async with talking(calling(one, call("c2", "echo", text="hi")), "done", tools=tools) as session:
         outcome = await session.prompt("go")
 

@@ -108,6 +108,44 @@ def test_arguments_that_are_no_object_are_told_as_such() -> None:
         change.read(broken)
 
 
+class Zone(msgspec.Struct):
+    """Knows one zone, and has no words for that."""
+
+    name: str
+
+    def __post_init__(self) -> None:
+        if self.name == "wordless":
+            raise WordlessError
+        _ = {"UTC": 0}[self.name]
+
+
+class WordlessError(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
+def at(zone: Zone) -> str:
+    return zone.name
+
+
+@pytest.mark.parametrize(("name", "why"), [("MEZ", "KeyError: 'MEZ'"), ("wordless", "WordlessError")])
+def test_what_a_type_of_an_argument_raises_is_told_as_a_misfit(name: str, why: str) -> None:
+    """Only a ValueError was one: anything else broke the calls beside it, and told of effects that there were not."""
+    with pytest.raises(BadArguments) as caught:
+        tool(at).read(call("c1", "at", zone={"name": name}))
+    sent = msgspec.json.encode({"zone": {"name": name}}).decode()
+    assert str(caught.value) == f"The arguments for 'at' do not fit: {why}\nThey were: {sent}"
+    assert isinstance(caught.value.__cause__, KeyError | WordlessError)
+
+
+def test_what_a_function_is_given_is_its_own() -> None:
+    def anything(data: Any) -> None: ...
+
+    one = call("c1", "anything", data={"a": [1]})
+    tool(anything).read(one)["data"]["a"].append(2)
+    assert one.arguments == {"data": {"a": [1]}}
+
+
 def test_paths_are_what_the_arguments_say() -> None:
     assert change.paths(call("c1", "change", path="a", backup="b")) == (("a",), ("b",))
     assert change.paths(call("c1", "change", path=3)) == ((), ())
