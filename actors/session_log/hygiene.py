@@ -1,7 +1,7 @@
 r"""What an entry looks like when it is let into the log (S12). No I/O. Total: no content makes it raise.
 
 1. Tool results, command output and custom messages: no lone surrogates, no control characters but tab, LF and CR, no escape
-   sequences of terminals; and their texts together are capped.
+   sequences of terminals; and their texts together are capped. They have at most `MOST_BLOCKS` blocks and `MOST_BYTES` of details.
 2. User text: the same, but nothing visible is taken away: of an escape sequence only the escape goes. It is never capped.
 3. What the model said, and all else: as it came, lone surrogates apart.
 4. A signed block that is changed is no longer signed, so that it is never sent back as if it were as it came.
@@ -16,15 +16,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import msgspec
 
 from sapwood.actors.session_log.capping import MOST_BYTES, cap_all, ends_of
-from sapwood.events.base import is_array
+from sapwood.events.base import Json, is_array
 from sapwood.events.content import TextContent, UserBlock, UserContent, mended, without_surrogates
 from sapwood.events.entries import CustomMessageEntry, KnownEntry, MessageEntry
 from sapwood.events.messages import BashExecutionMessage, CustomMessage, ToolResultMessage, UserMessage
+
+MOST_BLOCKS: Final = 1000
+"""A provider takes about a hundred images, and more texts than a book has pages are one text. Each block is looked at in every request."""
 
 _SIGNATURES: Final = ("text_signature", "thinking_signature", "thought_signature")
 
@@ -46,6 +49,7 @@ _UNWRITABLE: Final = (ValueError, TypeError, OverflowError, RecursionError)
 Change = Callable[[Sequence[str]], Sequence[str]]
 """All texts of a message, in order, to as many others."""
 _S = TypeVar("_S", bound=msgspec.Struct)
+_C = TypeVar("_C", UserContent, tuple[UserBlock, ...])
 
 
 def clean(entry: KnownEntry, *, limit: int = MOST_BYTES) -> KnownEntry:
@@ -84,23 +88,49 @@ def _tidy(entry: KnownEntry, limit: int) -> KnownEntry:
         return cap_all([printable(text) for text, _ in ends], limit, [size for _, size in ends])
 
     match entry:
-        case MessageEntry(message=ToolResultMessage(content=blocks) as message):
-            return _with(entry, message=_with(message, content=_blocks(blocks, capped)))
-        case MessageEntry(message=CustomMessage(content=content) as message):
-            return _with(entry, message=_with(message, content=_content(content, capped)))
+        case MessageEntry(message=ToolResultMessage(content=blocks, details=details) as message):
+            kept = _blocks(_fewer(blocks), capped)
+            return _with(entry, message=_with(message, content=kept, details=_shorter(details)))
+        case MessageEntry(message=CustomMessage(content=content, details=details) as message):
+            return _with(
+                entry, message=_with(message, content=_content(_fewer(content), capped), details=_shorter(details))
+            )
         case MessageEntry(message=BashExecutionMessage(command=command, output=output) as message):
             command, output = capped([command, output])
             return _with(entry, message=_with(message, command=command, output=output))
         case MessageEntry(message=UserMessage(content=content) as message):
             return _with(entry, message=_with(message, content=_content(content, _all_uncontrolled)))
-        case CustomMessageEntry(content=content):
-            return _with(entry, content=_content(content, capped))
+        case CustomMessageEntry(content=content, details=details):
+            return _with(entry, content=_content(_fewer(content), capped), details=_shorter(details))
         case _:
             return entry
 
 
 def _all_uncontrolled(texts: Sequence[str]) -> Sequence[str]:
     return [uncontrolled(text) for text in texts]
+
+
+def _fewer(content: _C) -> _C:
+    """At most so many blocks: of more, the first and the last, and between them a text that tells how many are gone."""
+    if isinstance(content, str) or len(content) <= MOST_BLOCKS:
+        return content
+    head = MOST_BLOCKS // 2
+    tail = MOST_BLOCKS - head - 1
+    told = f"[... {len(content) - head - tail:,} of {len(content):,} blocks left out ...]"
+    return cast("_C", (*content[:head], TextContent(text=told), *content[-tail:]))
+
+
+def _shorter(details: Json) -> Json:
+    """The details, or what is told of them where they are too long: JSON has no middle that could be left out."""
+    try:
+        size = len(_encoder.encode(details))
+    except _UNWRITABLE:
+        details = mended(details, _mended_text)
+        try:
+            size = len(_encoder.encode(details))
+        except _UNWRITABLE:
+            return details  # whoever writes it says why it cannot be written
+    return details if size <= MOST_BYTES else {"leftOut": f"details of {size:,} bytes: at most {MOST_BYTES:,} are kept"}
 
 
 def _content(content: UserContent, change: Change) -> UserContent:

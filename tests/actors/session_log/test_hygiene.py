@@ -14,7 +14,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from sapwood.actors.outgoing.rendering import render
 from sapwood.actors.session_log.capping import MOST_BYTES
-from sapwood.actors.session_log.hygiene import clean, printable, uncontrolled
+from sapwood.actors.session_log.hygiene import MOST_BLOCKS, clean, printable, uncontrolled
 from sapwood.events.base import Json, is_array, is_object
 from sapwood.events.codec import decode_entry, encode_entry
 from sapwood.events.content import ImageContent, TextContent, ThinkingContent, ToolCall, UserBlock, UserContent, text_of
@@ -381,6 +381,47 @@ def test_a_signed_text_of_a_tool_that_is_changed_is_signed_no_longer() -> None:
 
     assert isinstance(message, ToolResultMessage)
     assert message.content == (text("bold"), TextContent(text="same", text_signature="signed"))
+
+
+MAKERS: Final[list[Callable[[UserContent, Json], KnownEntry]]] = [
+    lambda content, details: message_entry("e1", tool_result(*content, details=details)),  # type: ignore[arg-type]
+    lambda content, details: message_entry("e1", custom(content, details)),
+    custom_entry,
+]
+
+
+def beside(entry: KnownEntry) -> tuple[UserContent, Json]:
+    said: Any = entry.message if isinstance(entry, MessageEntry) else entry
+    return said.content, said.details
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_too_many_blocks_keep_the_first_and_the_last_and_say_how_many_are_gone(
+    make: Callable[[UserContent, Json], KnownEntry],
+) -> None:
+    """200,000 blocks of a byte each used to go by: no text of them was too long."""
+    content, _ = beside(clean(make(tuple(text(str(n)) for n in range(200_000)), None)))
+    assert len(content) == MOST_BLOCKS
+    assert content[499:502] == (text("499"), text("[... 199,001 of 200,000 blocks left out ...]"), text("199501"))
+    assert content[-1] == text("199999")
+    whole = tuple(text(str(n)) for n in range(MOST_BLOCKS))
+    assert beside(clean(make(whole, None))) == (whole, None)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("letter", ["x", "\ud800"])
+def test_details_that_are_too_long_are_told_of_and_not_kept(
+    make: Callable[[UserContent, Json], KnownEntry], letter: str
+) -> None:
+    """They used to be kept whatever they were, 3 MB and more in one line."""
+    size = 1 if letter == "x" else 3
+    most = (MOST_BYTES - len('["",{"a":1}]')) // size
+    _, details = beside(clean(make((text("a"),), [letter * (most + 1), {"a": 1}])))
+    assert details == {
+        "leftOut": f"details of {(most + 1) * size + 12:,} bytes: at most 1,048,576 are kept",
+    }
+    kept = [letter * most, {"a": 1}]
+    assert beside(clean(make((text("a"),), kept)))[1] == [kept[0].replace("\ud800", "\ufffd"), {"a": 1}]  # type: ignore[union-attr]
 
 
 OTHERS: Final[list[Callable[[str], KnownEntry]]] = [
