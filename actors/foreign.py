@@ -11,13 +11,12 @@ import trio
 
 from sapwood.actors.kernel.errors import alone
 from sapwood.events.content import without_surrogates
+from sapwood.events.errors import brief
 
 T = TypeVar("T")
 
 LEAVE_AFTER: Final = 0.1
 """Seconds that foreign code has to end when it is stopped: half of what an abort may take until it has settled (R4)."""
-LONGEST_WORDS: Final = 10_000
-"""Characters of what went wrong: it is in the log for good, and some libraries put whole pages into it."""
 _INTERRUPTS: Final = (KeyboardInterrupt, SystemExit)
 
 
@@ -68,5 +67,4 @@ def words_of(fault: BaseException, speaking: type[BaseException] | tuple[()] = (
         if end_in(worse) is not None:
             raise
         said = "(it has no words)"
-    said = without_surrogates(said if isinstance(fault, speaking) else f"{type(fault).__name__}: {said}")
-    return said if len(said) <= LONGEST_WORDS else f"{said[:LONGEST_WORDS]} …"
+    return brief(without_surrogates(said if isinstance(fault, speaking) else f"{type(fault).__name__}: {said}"))

@@ -37,6 +37,15 @@ def shown(value: object) -> str:
         return f"<{type(value).__name__}>"
 
 
+LONGEST_WORDS: Final = 10_000
+"""Characters of what went wrong: it is in the log for good and is searched for what it means, and some put whole pages into it."""
+
+
+def brief(words: str) -> str:
+    """What went wrong, as far as it is kept: from the beginning, which says most."""
+    return words if len(words) <= LONGEST_WORDS else f"{words[:LONGEST_WORDS]} …"
+
+
 @attrs.frozen(kw_only=True)
 class Writer:
     """Whoever writes a session, as far as it is known."""

@@ -30,7 +30,7 @@ from sapwood.events.deltas import (
     ToolCallEnd,
     ToolCallStart,
 )
-from sapwood.events.errors import ProviderError
+from sapwood.events.errors import ProviderError, brief
 from sapwood.events.failures import Failure, noted
 from sapwood.events.messages import NO_USAGE, AssistantMessage, StopReason, Usage
 from sapwood.events.models import Model
@@ -163,6 +163,6 @@ def unfinished(
         model=model.id,
         usage=NO_USAGE,
         stop_reason=reason,
-        error_message=error,
+        error_message=None if error is None else brief(error),
         timestamp=started_ms,
     )

@@ -12,6 +12,7 @@ import pytest
 from sapwood.events import errors
 from sapwood.events.codec import BadEvent
 from sapwood.events.errors import (
+    LONGEST_WORDS,
     BadSettings,
     CannotOpen,
     CannotWrite,
@@ -35,6 +36,7 @@ from sapwood.events.errors import (
     StoreError,
     Unencodable,
     Writer,
+    brief,
     shown,
 )
 
@@ -303,6 +305,11 @@ def test_an_owner_is_told_as_far_as_it_is_known(owner: Writer, said: str) -> Non
 class Speechless:
     def __repr__(self) -> str:
         raise RuntimeError
+
+
+def test_what_went_wrong_is_kept_from_its_beginning() -> None:
+    assert brief("x" * LONGEST_WORDS) == "x" * LONGEST_WORDS
+    assert brief("x" * LONGEST_WORDS + "y") == "x" * LONGEST_WORDS + " …"
 
 
 def test_whatever_is_handed_in_is_shown_in_few_characters() -> None:

@@ -21,6 +21,7 @@ from sapwood.events.deltas import (
     ToolCallEnd,
     ToolCallStart,
 )
+from sapwood.events.errors import LONGEST_WORDS
 from sapwood.events.ids import ToolCallId
 from sapwood.events.messages import NO_USAGE, UNKNOWN_COST, AssistantMessage, Cost, Usage
 from sapwood.events.models import Price
@@ -47,6 +48,13 @@ def test_pieces_add_up_in_the_order_of_their_blocks() -> None:
 
     assert answer.content == (ThinkingContent(thinking="hm"), TextContent(text="so be it"))
     assert (answer.stop_reason, answer.usage.total_tokens, answer.error_message) == ("stop", 7, None)
+
+
+def test_what_went_wrong_is_kept_as_far_as_anybody_reads() -> None:
+    """2 MB of it used to be in the log, and took seconds to be searched for whether asking again may help."""
+    answer = assemble(Finish(stop_reason="error", error_message="overloaded " + "x" * 2_000_000))
+
+    assert answer.error_message == "overloaded " + "x" * (LONGEST_WORDS - 11) + " …"
 
 
 def test_a_block_that_began_and_said_nothing_is_an_empty_block() -> None:
