@@ -72,14 +72,9 @@ class Checkpoints:
         return sent(selection.messages, model) <= room
 
     async def hide(self, do: Hide, run: Run) -> Hidden:
-        pen = self._desk.pen
         await run.log.add(
-            lambda: ContextEdit(
-                id=pen.new_id(),
-                parent_id=None,
-                timestamp=pen.environment.timestamp(),
-                target_id=do.entry_id,
-                replacement=None,
+            lambda entry_id, timestamp: ContextEdit(
+                id=entry_id, parent_id=None, timestamp=timestamp, target_id=do.entry_id, replacement=None
             )
         )
         return Hidden()

@@ -7,12 +7,14 @@ import os
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
+import attrs
 import psutil
 import pytest
 import trio
@@ -30,6 +32,8 @@ from tests.build import MODEL, call
 from tests.sapwood.hindering import STUBBORN, UNDER_WAY, Hindered
 from tests.sapwood.striking import Counting, HoldAt
 from tests.talking import drain, talking
+
+T = TypeVar("T")
 
 SETTLES_IN: Final = 0.2
 WHEN: Final = 3.0
@@ -277,3 +281,37 @@ def of_group(group: int) -> list[psutil.Process]:
         except (ProcessLookupError, psutil.NoSuchProcess):
             continue
     return alive
+
+
+@pytest.mark.slow
+async def test_an_answer_of_very_many_calls_settles_as_quickly(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Each result was a write of its own, and a disk that hardens one in 5 ms took seconds for them."""
+    calls = tuple(call(f"c{n}", "wait", n=n) for n in range(1000))
+
+    async def slowly(function: Callable[[], T]) -> T:
+        await trio.sleep(0.005)
+        return function()
+
+    async def wait(n: int) -> None:
+        await trio.sleep_forever()
+
+    environment = attrs.evolve(Environment.scripted(), run_sync=slowly)
+    async with talking(
+        ScriptedAnswer(calls=calls),
+        where=str(tmp_path / "s.jsonl"),
+        environment=environment,
+        durability="disk",
+        tools=[wait],
+    ) as session:
+        handle = session.submit("go")
+        await trio.sleep(WHEN)
+        began, worked = trio.current_time(), time.process_time()
+        await session.abort()
+        assert trio.current_time() - began < SETTLES_IN
+        assert time.process_time() - worked < 5  # some 0.4 s where nothing else goes on
+        assert handle.outcome_nowait is not None
+        results = [one for one in session.context().messages if isinstance(one, ToolResultMessage)]
+        assert {text_of(one.content) for one in results} == {INTERRUPTED}
+        assert len(results) == 1000
