@@ -29,6 +29,7 @@ from sapwood.events.context import DEFAULT_COUNTER, CounterName
 from sapwood.events.errors import Refused, SessionBroken
 from sapwood.events.models import Model
 from sapwood.events.runtime import Event, merged
+from sapwood.log import Log
 from sapwood.opening import open_store
 from sapwood.session import Session
 from sapwood.settings import Settings
@@ -148,9 +149,12 @@ class Runtime:
         def snapshot() -> Snapshot:
             return Snapshot(state=lease.holder, leaf=view.leaf, entries=len(view))
 
+        def late(operations: tuple[str, ...]) -> None:
+            Log().bind(session=store.header.id).say("error", "still_running", operations=operations)
+
         ring = Ring(RING_EVENTS, merge=_merge, snapshot=snapshot)
         try:
-            async with open_system(f"session {store.header.id}", ring=ring, tap=tap) as system:
+            async with open_system(f"session {store.header.id}", ring=ring, tap=tap, late=late) as system:
                 chosen = Chosen(model=model, known=known or {}, active=None if known is None else tuple(known))
                 host = Host(
                     providers=self._providers,

@@ -4,7 +4,7 @@
 2. The host's cancellation reaches the block, not the actors: leaving, however it happens, is one orderly stop. New asks are
    refused; operations are cancelled and have `grace` seconds to clean up, which may ask; what was told is handled; then the
    actors stop, and whatever still waits gets Closed.
-3. An operation that ignores its cancellation is waited for, and named in `System.stragglers`.
+3. An operation that ignores its cancellation is waited for, and named: in `System.stragglers`, and to whoever wants to be told.
 4. What comes out is what the block raised, as it is, or else the first ActorFailed; never a group.
 """
 
@@ -146,9 +146,16 @@ class Keeper:
 
 @asynccontextmanager
 async def open_system(
-    name: str, *, ring: Ring, tap: Tap | None = None, grace: float = 2.0
+    name: str,
+    *,
+    ring: Ring,
+    tap: Tap | None = None,
+    grace: float = 2.0,
+    late: Callable[[tuple[str, ...]], None] = lambda _: None,
 ) -> AsyncGenerator[System, None]:
     """Open a system; `grace` is in seconds. The ring stays the caller's to close.
+
+    `late` is told who still runs although the grace is over: the block is left when these have ended, and not before.
 
     Raises what the block raises, or ActorFailed for the first actor that crashed beyond its restart limit.
     """
@@ -170,6 +177,8 @@ async def open_system(
             raised = error
         with trio.CancelScope(shield=True):
             await system.stop()
+            if system.stragglers:
+                late(system.stragglers)
             await keeper.gone.wait()
     if keeper.fatal is not None:
         raise keeper.fatal

@@ -19,7 +19,7 @@ import trio
 
 from sapwood.actors.environment import Environment
 from sapwood.actors.foreign import LEAVE_AFTER, Fault, outcome_of
-from sapwood.actors.kernel import Apart, OperationCrashed
+from sapwood.actors.kernel import Apart, Loop, OperationCrashed
 from sapwood.actors.session_log.run_log import Pen, RunLog
 from sapwood.actors.tools.hooks import Hooks
 from sapwood.actors.tools.results import (
@@ -264,15 +264,13 @@ class _Running:
     def __init__(self, bench: Bench, call: ToolCall) -> None:
         self._bench = bench
         self._call = call
+        self._loop = Loop()
         self.over = False
 
     def progress(self, partial: Json) -> None:
-        """From the loop or from a thread of its. Raises what msgspec raises for what is no JSON."""
+        """From the loop or from a thread, whoever began it. Raises what msgspec raises for what is no JSON, and WrongThread."""
         copy = plain_json(partial)  # the tool may go on with what it told
-        if trio.lowlevel.in_trio_task():
-            self._tell(copy)
-        else:
-            trio.from_thread.run_sync(self._tell, copy)
+        self._loop.call(lambda: self._tell(copy))
 
     def _tell(self, partial: Json) -> None:
         if not self.over:

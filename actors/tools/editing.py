@@ -14,7 +14,7 @@ import msgspec
 
 from sapwood.actors.tools.diffs import diff
 from sapwood.actors.tools.edits import Edit, applied, line_of, planned
-from sapwood.actors.tools.files import Unfit, no_file, place, refused, why_not
+from sapwood.actors.tools.files import Unfit, no_file, place, refused, there, why_not
 from sapwood.actors.tools.replacing import replace_file
 from sapwood.actors.tools.results import ToolResult
 from sapwood.actors.tools.tool import ToolContext, tool
@@ -62,7 +62,7 @@ def _read(path: str) -> tuple[bytes, os.stat_result]:
     try:
         with os.fdopen(RealDisk().open_read(path), "rb") as file:
             status = os.fstat(file.fileno())
-            data = file.read(MOST_BYTES + 1)
+            data = there(file.read(MOST_BYTES + 1))
     except OSError as error:
         if error.errno == errno.EINVAL:
             raise no_file(path) from error

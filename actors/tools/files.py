@@ -50,6 +50,13 @@ def no_file(path: str) -> Unfit:
     return Unfit(f"{path} is no file: it is a pipe, a socket or a device.")
 
 
+def there(data: bytes | None) -> bytes:
+    """What was read, of a file that waits for nobody. Raises `BlockingIOError` where there is nothing now, and may be later."""
+    if data is None:
+        raise BlockingIOError(errno.EAGAIN, "nothing is there now, and whoever writes it may go on")
+    return data
+
+
 def why_not(error: OSError, path: str, doing: str) -> Unfit:
     """What the system's refusal means. `doing`: what was tried, as in "cannot be read"."""
     match error.errno:

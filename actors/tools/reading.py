@@ -18,7 +18,7 @@ import attrs
 import msgspec
 
 from sapwood.actors.session_log.capping import cap
-from sapwood.actors.tools.files import Unfit, no_file, place, refused, why_not
+from sapwood.actors.tools.files import Unfit, no_file, place, refused, there, why_not
 from sapwood.actors.tools.results import ToolResult
 from sapwood.actors.tools.tool import ToolContext, tool
 from sapwood.events.content import ImageContent, TextContent
@@ -65,7 +65,7 @@ def read_file(
 
 def _read(file: BinaryIO, path: str, offset: int, limit: int | None) -> ToolResult:
     size = os.fstat(file.fileno()).st_size
-    beginning = file.read(_LOOKED_AT)
+    beginning = there(file.read(_LOOKED_AT))
     file.seek(0)
     kind = image_type(beginning)
     if kind is not None:

@@ -45,7 +45,7 @@ class ToolContext:
     """The session's working folder."""
     call_id: ToolCallId
     progress: Callable[[Json], None]
-    """Tell those who watch how far it is: any JSON. From a thread too. What is told after the call has ended is nobody's."""
+    """Tell those who watch how far it is: any JSON. From any thread too. What is told after the call has ended is nobody's."""
     ask: AskPerson
     """Asks the person. `Refused` where the host has no way to."""
 

@@ -8,11 +8,13 @@ from contextlib import asynccontextmanager
 
 import pytest
 import structlog
+import trio
+from trio.testing import MockClock
 
-from sapwood import Request, Runtime
+from sapwood import Request, Runtime, ScriptedAnswer
 from sapwood.actors.model.providers.base import Piece
 from sapwood.log import Log
-from tests.build import MODEL
+from tests.build import MODEL, call
 from tests.talking import talking
 
 
@@ -83,3 +85,21 @@ async def test_a_session_logs_its_events_with_their_numbers_and_without_the_piec
     assert [line["event"] for line in lines][:2] == ["agent_start", "turn_start"]
     assert "message_update" not in {line["event"] for line in lines}
     assert [line["seq"] for line in lines] == sorted(line["seq"] for line in lines)
+
+
+async def test_who_keeps_a_session_from_being_left_is_named(
+    lines: list[structlog.typing.EventDict], autojump_clock: MockClock
+) -> None:
+    """Nothing used to say why the block was not left."""
+
+    async def deaf() -> None:
+        with trio.CancelScope(shield=True):
+            await trio.sleep(60)
+
+    async with talking(ScriptedAnswer(calls=(call("c1", "deaf"),)), tools=[deaf]) as session:
+        session.submit("go")
+        await trio.sleep(1)
+
+    [line] = [line for line in lines if line["event"] == "still_running"]
+    assert (line["log_level"], line["session"]) == ("error", session.header.id)
+    assert line["operations"] == ("tools/tool deaf c1",)

@@ -234,6 +234,7 @@ async def test_a_system_opened_inside_of_an_operation_handles_outside_of_it() ->
 
 async def test_a_deaf_operation_is_waited_for_and_named(autojump_clock: MockClock) -> None:
     seen: list[tuple[str, ...]] = []
+    told: list[tuple[str, ...]] = []
 
     async def deaf() -> None:
         with trio.CancelScope(shield=True):
@@ -245,11 +246,12 @@ async def test_a_deaf_operation_is_waited_for_and_named(autojump_clock: MockCloc
         await trio.sleep(4)
         seen.append(system.stragglers)
 
-    async with trio.open_nursery() as nursery, open_system("s", ring=Ring(9), grace=2) as system:
+    async with trio.open_nursery() as nursery, open_system("s", ring=Ring(9), grace=2, late=told.append) as system:
         system.spawn("a", Puppet).tell(Do(lambda: Start(deaf, "deaf")))
         await wait_all_tasks_blocked()
         nursery.start_soon(look, system)
     assert seen == [(), ("a/deaf",)]
+    assert told == [("a/deaf",)]
     assert system.stragglers == ()
     assert trio.current_time() == pytest.approx(10)
 

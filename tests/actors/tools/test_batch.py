@@ -305,6 +305,9 @@ async def test_a_plain_function_runs_in_a_thread_and_may_tell_from_there() -> No
     def working(context: ToolContext) -> str:
         threads.append(threading.get_ident())
         context.progress("half")
+        helper = threading.Thread(target=context.progress, args=["of a thread of its own"])
+        helper.start()
+        helper.join()
         return "done"
 
     async with talking(calling(call("c1", "working")), "ok", tools=[working], environment=Environment()) as session:
@@ -313,7 +316,10 @@ async def test_a_plain_function_runs_in_a_thread_and_may_tell_from_there() -> No
         events = drain(reader)
 
     assert threads != [threading.get_ident()]
-    assert [event.partial_result for event in events if isinstance(event, ToolExecutionUpdate)] == ["half"]
+    assert [event.partial_result for event in events if isinstance(event, ToolExecutionUpdate)] == [
+        "half",
+        "of a thread of its own",
+    ]
 
 
 async def test_a_run_stops_when_every_result_says_so() -> None:

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from sapwood.actors.tools import reading
+from sapwood.actors.tools.editing import edit_file
 from sapwood.actors.tools.reading import LONGEST_LINE, MOST_BYTES, MOST_LINES, image_type, read_file
 from sapwood.actors.tools.tool import BadArguments
+from sapwood.store.disk import RealDisk
 from tests.actors.tools.calling import as_nobody, blocks, called, details, open_folder, refusal, text
 from tests.build import call
 
@@ -36,6 +38,20 @@ def test_a_pipe_is_no_file_and_holds_up_nobody(tmp_path: Path) -> None:
         f"{tmp_path}/pipe is no file: it is a pipe, a socket or a device."
     )
     assert "/dev/zero is no file" in refusal(called(read_file, tmp_path, path="/dev/zero"))
+
+
+def test_a_file_that_would_be_waited_for_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as /proc/kmsg: the model used to be told that None has no attribute."""
+    nothing_yet, writes = os.pipe()
+    os.set_blocking(nothing_yet, False)
+    monkeypatch.setattr(RealDisk, "open_read", lambda _disk, _path: os.dup(nothing_yet))
+    why = f"{tmp_path}/log cannot be read: nothing is there now, and whoever writes it may go on."
+
+    assert refusal(called(read_file, tmp_path, path="log")) == why
+    edits = [{"old_text": "a", "new_text": "b"}]
+    assert refusal(called(edit_file, tmp_path, path="log", edits=edits)) == why
+    os.close(nothing_yet)
+    os.close(writes)
 
 
 def test_what_may_not_be_read_is_told() -> None:
