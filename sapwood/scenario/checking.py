@@ -22,7 +22,7 @@ from sapwood.events.context import ContextItem
 from sapwood.events.runtime import MessageUpdate
 from sapwood.scenario import scripting
 from sapwood.scenario.language import Abort, Expect, Pattern, Place, Said, Scenario, Settle, Step, Waited
-from sapwood.scenario.matching import MISSING, Difference, Mismatch, compare
+from sapwood.scenario.matching import MISSING, Difference, Mismatch, compare, matches
 from sapwood.scenario.played import Finding, Moment, PlayedStep, Seen, Unused
 from sapwood.words.describing import text_of_message
 
@@ -116,7 +116,7 @@ def _against(expect: Expect, events: Sequence[Seen], moment: Moment) -> Iterator
         wanted = [{"unsent": None, **value} if is_object(value) else value for value in _values(expect.projection)]
         for difference in compare(wanted, [item_value(item) for item in moment.projection], key="role"):
             yield "projection", _at(difference), difference
-    if expect.usage is not None and expect.usage != moment.usage:
+    if expect.usage is not None and not matches(expect.usage, moment.usage):
         yield "usage", (), _unlike(expect.usage, moment.usage)
     if expect.state is not None and expect.state != moment.state:
         yield "state", (), _unlike(expect.state, moment.state)

@@ -106,13 +106,13 @@ class ScriptedTool:
     """A tool, and what comes of each call of it."""
 
     result: str | None = None
-    """What it gives; left out: its arguments."""
+    """What it gives; left out: its arguments, as JSON."""
     takes: dict[str, ArgumentWord] = attrs.field(factory=dict[str, ArgumentWord])
     """Its arguments, all of which must be given."""
     wait: float = 0.0
     """Seconds that it takes, at most `LONGEST_WAIT`."""
     error: str | None = None
-    """It fails with these words, once it has waited."""
+    """It fails with these words, which are its result, once it has waited."""
     alone: bool = False
     """Whether it runs beside no other call."""
     deaf: bool = False
@@ -140,7 +140,7 @@ class Expect:
     projection: tuple[Pattern, ...] | None = None
     """What the model sees at the end, in order. A message is expected to be sent, unless `unsent` gives the reason."""
     usage: str | None = None
-    """As `41.2%/200000`."""
+    """As `41.2%/200000`; text that ends in `...` for what begins like it."""
     state: SessionState | None = None
 
 

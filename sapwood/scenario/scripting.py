@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
 import trio
 
 from sapwood.actors.model.providers.scripted import Scripted, ScriptedAnswer
@@ -22,10 +23,6 @@ from sapwood.scenario.language import Answer, ArgumentWord, Call, ScriptedTool, 
 TICK: Final = 1e-6
 """Seconds between two calls that would end at one moment: no clock that is written down has so fine a hand."""
 TYPES: Final[Mapping[ArgumentWord, type]] = {"text": str, "number": float, "integer": int, "boolean": bool}
-
-
-class ToolFailed(Exception):
-    """What a tool of a story raises where the story says so."""
 
 
 def script(story: Story) -> dict[Purpose, Sequence[Answer]]:
@@ -83,9 +80,9 @@ def _tool(name: str, scripted: ScriptedTool, ticks: Mapping[ToolCallId, float]) 
         with trio.CancelScope(shield=scripted.deaf):
             await trio.sleep(scripted.wait + ticks.get(context_.call_id, 0.0))
         if scripted.error is not None:
-            raise ToolFailed(scripted.error)
-        said = " ".join(f"{key}={value}" for key, value in arguments.items())
-        return ToolResult(content=said if scripted.result is None else scripted.result, terminate=scripted.final)
+            return ToolResult(content=scripted.error, is_error=True, terminate=scripted.final)
+        given = msgspec.json.encode(arguments).decode()
+        return ToolResult(content=given if scripted.result is None else scripted.result, terminate=scripted.final)
 
     # a function's own annotations are what a tool is made from: these are the story's
     run.__annotations__ = {"context_": ToolContext} | {key: TYPES[word] for key, word in scripted.takes.items()}

@@ -53,6 +53,7 @@ from sapwood.scenario.language import (
 )
 from sapwood.scenario.matching import GAP
 from sapwood.scenario.patterns import Item, strange_keys
+from sapwood.scenario.sense import nonsense
 from sapwood.scenario.wire import ENTRY_KINDS, EVENT_NAMES, tags, to_entries, to_event, to_model, to_usage
 from sapwood.settings import Settings
 from sapwood.settings_keys import faults_in, settings_of
@@ -79,9 +80,12 @@ Hook = Callable[[Json, Any], Any]
 def fit(value: Json, line_of: Callable[[Place], int]) -> Story:
     """The story in a value, or the `Misfit`s in it together, in the order of the file."""
     try:
-        return _converter(_model_of(value)).structure(value, Story)
+        story: Story = _converter(_model_of(value)).structure(value, Story)
+        if found := list(islice(nonsense(story), ENOUGH)):
+            raise together(found)
     except (BaseValidationError, Misfit) as error:
         raise together(sorted(_faults(error, ()), key=lambda fault: line_of(fault.place))) from error
+    return story
 
 
 def _model_of(value: Json) -> Model:

@@ -126,7 +126,8 @@ def _line_of(loader: _CoreLoader | None) -> int:
 def _translated(error: yaml.MarkedYAMLError) -> BadText:
     mark = error.problem_mark or error.context_mark
     words = " ".join(part for part in (error.context, error.problem) if part)
-    return BadText(1 if mark is None else mark.line + 1, f"this is not YAML: {one_line(words)}")
+    hint = ": text that holds a colon and a blank needs quotes" if "mapping values are not allowed" in words else ""
+    return BadText(1 if mark is None else mark.line + 1, f"this is not YAML: {one_line(words)}{hint}")
 
 
 @attrs.frozen

@@ -25,6 +25,7 @@ def found(folder: Path, expect: str) -> tuple[Finding, ...]:
     ("expect", "differences"),
     [
         ("expect:\n  state: run\n", [(7, "state at the end", "unlike")]),
+        ("expect:\n  usage: ...\n", []),
         ("expect:\n  usage: 1%/5\n", [(7, "usage at the end", "unlike")]),
         ("expect:\n  entries: []\n", [(7, "entries at the end", "not expected")] * 2),
         (

@@ -18,6 +18,7 @@ from sapwood.scenario.text import DEEPEST, BadText, parse
         ("# only a comment\n", 1, "empty"),
         ("a: 1\nb: [1,\n", 3, "not YAML"),
         ("a: 1\n\ta: 2\n", 2, "not YAML"),
+        ("title: Trees: oaks\n", 1, "text that holds a colon and a blank needs quotes"),
         ("a: 1\n---\nb: 2\n", 2, "not YAML"),
         ("a: 1\nb:\n  c: 1\n  c: 2\n", 4, "'c' stands here twice"),
         ("a: 1\n5: 2\n", 2, "put '5' in quotes"),
