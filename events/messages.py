@@ -8,6 +8,7 @@ import msgspec
 
 from sapwood.events.base import Json, Number, Wire
 from sapwood.events.content import AssistantBlock, TextContent, UserBlock, UserContent
+from sapwood.events.errors import Refused, shown
 from sapwood.events.ids import EntryId, ToolCallId
 
 StopReason = Literal["pending", "stop", "length", "toolUse", "error", "aborted", "deferred"]
@@ -65,7 +66,16 @@ class Usage(Wire, frozen=True, kw_only=True):
         total_tokens: int | None = None,
         cost: Cost | None = None,
     ) -> Self:
-        """What a provider reports, which may know of no cache. The same fields, zeros where it says nothing."""
+        """What a provider reports, which may know of no cache. The same fields, zeros where it says nothing.
+
+        `Refused` for what no call can have taken.
+        """
+        counts = {"input": input, "output": output, "cache_read": cache_read, "cache_write": cache_write}
+        for field, count in {**counts, "reasoning": reasoning, "total_tokens": total_tokens}.items():
+            if (count is not None or field in counts) and not (type(count) is int and is_amount(count)):
+                raise Refused("bad-input", f"Usage.of({field}=…) is a number of tokens from 0 on, not {shown(count)}")
+        if cost is not None and not isinstance(cost, Cost):
+            raise Refused("bad-input", f"Usage.of(cost=…) is a Cost, or None, not {shown(cost)}")
         return cls(
             input=input,
             output=output,

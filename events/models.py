@@ -19,6 +19,8 @@ DEAREST: Final = 10**9
 Count = Annotated[int, msgspec.Meta(ge=0, lt=TOO_MUCH)]
 Dollars = Annotated[int, msgspec.Meta(ge=0, le=DEAREST)] | Annotated[float, msgspec.Meta(ge=0, le=DEAREST)]
 
+Name = Annotated[str, msgspec.Meta(min_length=1)]
+
 DEFAULT_WINDOW: Final = 128_000
 """Tokens that a model of unknown window is taken to have (C1); what a summary may be made from goes by it as well (N3)."""
 
@@ -64,8 +66,8 @@ class Limits(Declared, frozen=True, kw_only=True):
 class Model(Declared, frozen=True, kw_only=True):
     """One model of one provider. What a host declares here wins over any catalogue. `Refused` for a field of the wrong type."""
 
-    provider: str
-    id: str
+    provider: Name
+    id: Name
     context_window: Annotated[int, msgspec.Meta(ge=1, lt=TOO_MUCH)] | None = None
     """Tokens, prompt and answer together; None if nobody knows."""
     max_output: Count | None = None

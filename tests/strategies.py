@@ -86,6 +86,8 @@ def _values(info: inspect.Type) -> SearchStrategy[Any]:
             return st.dictionaries(_values(info.key_type), _values(info.value_type), max_size=2)
         case inspect.LiteralType():
             return st.sampled_from(info.values)
+        case inspect.StrType(min_length=int(least)):
+            return TEXTS.filter(lambda text: len(text) >= least)
         case inspect.IntType(ge=int(least)):
             most = info.le if info.lt is None else info.lt - 1
             return st.integers(least, 2**64 if most is None else most)

@@ -66,6 +66,8 @@ def _said(value: Json, kind: Any, inner: type[msgspec.Struct] | None) -> str:
     members = told.types if isinstance(told, inspect.UnionType) else (told,)
     for one, words in _KINDS:
         member = next((member for member in members if isinstance(member, one)), None)
+        if value == "" and isinstance(member, inspect.StrType):
+            return "must not be empty"
         if member is not None:
             hint = ": put it in quotes" if words == "text" and isinstance(value, int | float) else ""
             return f"must be {words}{_bounds(member)}, not {quoted(value)}{hint}"

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sapwood.events.errors import Refused
 from sapwood.events.messages import (
     COUNTS,
     FAILED,
@@ -112,6 +113,24 @@ def test_a_provider_that_knows_of_no_cache_reports_zeros_there_and_they_are_writ
     assert Usage.of(input=1, output=2, cache_read=3, cache_write=4, reasoning=5, total_tokens=6, cost=cost) == Usage(
         input=1, output=2, cache_read=3, cache_write=4, reasoning=5, total_tokens=6, cost=cost
     )
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"input": -1}, "Usage.of(input=…) is a number of tokens from 0 on, not -1"),
+        ({"output": "2"}, "Usage.of(output=…) is a number of tokens from 0 on, not '2'"),
+        ({"cache_read": None}, "Usage.of(cache_read=…) is a number of tokens from 0 on, not None"),
+        ({"reasoning": True}, "Usage.of(reasoning=…) is a number of tokens from 0 on, not True"),
+        ({"total_tokens": TOO_MUCH}, "Usage.of(total_tokens=…) is a number of tokens from 0 on, not 1000000000000"),
+        ({"cost": 0.5}, "Usage.of(cost=…) is a Cost, or None, not 0.5"),
+    ],
+)
+def test_what_no_call_can_have_taken_is_refused(fields: dict[str, Any], words: str) -> None:
+    """It used to be found out when the answer was over."""
+    with pytest.raises(Refused) as caught:
+        Usage.of(**{"input": 1, "output": 1, **fields})
+    assert str(caught.value) == words
 
 
 def test_an_amount_is_from_nothing_to_less_than_too_much() -> None:

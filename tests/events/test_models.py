@@ -56,6 +56,8 @@ PRICE: Any = Price
         ({"provider": None}, "Model(provider=None): expected str, got None"),
         ({"provider": b"x"}, "expected str, got bytes"),
         ({"id": "\ud800"}, "it cannot be written"),
+        ({"provider": ""}, "Model(provider=''): expected str of length >= 1"),
+        ({"id": ""}, "Model(id=''): expected str of length >= 1"),
         ({"api": 5}, "Model(api=5)"),
         ({"context_window": "5"}, "Model(context_window='5'): expected int | None, got str"),
         ({"context_window": -5}, "Model(context_window=-5): expected int >= 1"),

@@ -3,6 +3,7 @@
 1. Each purpose has a queue of answers of its own; a call takes the next one.
 2. A script that has run out gives a failed answer that says so, never a made-up one.
 3. It goes through the same actor as any other provider.
+4. What is no script is `Refused` when it is written, and not when it is played.
 """
 
 from __future__ import annotations
@@ -11,20 +12,24 @@ import re
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 from contextlib import aclosing, asynccontextmanager
+from typing import Final, cast, get_args
 
 import attrs
 import msgspec
 import trio
 
 from sapwood.actors.model.providers.base import Finish, Piece, Request
+from sapwood.events.base import listed
 from sapwood.events.content import ToolCall
 from sapwood.events.deltas import TextDelta, TextEnd, TextStart, ToolCallDelta, ToolCallEnd, ToolCallStart
-from sapwood.events.errors import ProviderError
+from sapwood.events.errors import ProviderError, Refused, shown
 from sapwood.events.messages import NO_USAGE, StopReason, Usage
 from sapwood.events.runtime import Purpose
 
 _PIECES = re.compile(r"\S+\s*|\s+")
 """A text streams word by word, each with the blanks behind it."""
+_ENDS: Final = tuple(reason for reason in get_args(StopReason) if reason != "pending")
+_CALLS: Final = "a tuple of ToolCalls, each with an id and a name that are text, and a dict of arguments"
 
 
 @attrs.frozen(kw_only=True)
@@ -41,18 +46,50 @@ class ScriptedAnswer:
     wait: float = 0.0
     """Seconds of silence before the first piece."""
 
+    def __attrs_post_init__(self) -> None:
+        wait: object = self.wait
+        seconds = isinstance(wait, int | float) and not isinstance(wait, bool) and wait >= 0
+        calls: object = self.calls
+        for field, good, what in (
+            ("text", type(self.text) is str, "text"),
+            ("calls", isinstance(calls, tuple) and all(map(_is_call, cast("tuple[object, ...]", calls))), _CALLS),
+            ("usage", isinstance(self.usage, Usage), "a sapwood.Usage"),
+            ("stop_reason", self.stop_reason in (None, *_ENDS), f"one of {', '.join(_ENDS)}, or None"),
+            ("error", self.error is None or type(self.error) is str, "text, or None"),
+            ("wait", seconds, "a number of seconds from 0 on"),
+        ):
+            if not good:
+                raise Refused("bad-input", f"ScriptedAnswer({field}=…) is {what}, not {shown(getattr(self, field))}")
+
+
+def _is_call(call: object) -> bool:
+    return (
+        isinstance(call, ToolCall)
+        and type(call.id) is str
+        and type(call.name) is str
+        and type(call.arguments) is dict
+        and (call.arguments_error is None or type(call.arguments_error) is str)
+    )
+
 
 class Scripted:
-    """Plays `script`, and keeps the requests that it was sent."""
+    """Plays `script`, and keeps the requests that it was sent. `Refused` for what is none."""
 
     def __init__(
         self, script: Mapping[Purpose, Iterable[ScriptedAnswer]] | None = None, *, provider_id: str = "scripted"
     ) -> None:
+        if type(provider_id) is not str or not provider_id:
+            raise Refused("bad-input", f"Scripted(provider_id=…) is a name, not {shown(provider_id)}")
+        if script is not None and not isinstance(script, Mapping):
+            raise Refused("bad-input", f'Scripted({{"turn": [ScriptedAnswer(…), …]}}), not {shown(script)}')
         self._id = provider_id
-        self._answers: dict[Purpose, deque[ScriptedAnswer]] = {
-            purpose: deque(answers) for purpose, answers in (script or {}).items()
-        }
+        self._answers: dict[Purpose, deque[ScriptedAnswer]] = {}
         self.requests: list[Request] = []
+        for purpose, answers in (script or {}).items():
+            given = listed(answers)
+            if given is None:
+                raise Refused("bad-input", f"the script of a {purpose} is a list of answers, not {shown(answers)}")
+            self.add(purpose, *cast("tuple[ScriptedAnswer, ...]", given))
 
     @property
     def id(self) -> str:
@@ -60,6 +97,11 @@ class Scripted:
 
     def add(self, purpose: Purpose, *answers: ScriptedAnswer) -> None:
         """Append to the script."""
+        if purpose not in get_args(Purpose):
+            raise Refused("bad-input", f"a call is for one of {', '.join(get_args(Purpose))}, not for {shown(purpose)}")
+        for answer in answers:
+            if not isinstance(answer, ScriptedAnswer):
+                raise Refused("bad-input", f"a script is of ScriptedAnswer(text=…), not of {shown(answer)}")
         self._answers.setdefault(purpose, deque()).extend(answers)
 
     @asynccontextmanager

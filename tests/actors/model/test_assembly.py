@@ -202,7 +202,7 @@ def test_a_bad_end_is_a_failed_answer_with_what_came_and_what_is_good_of_it() ->
 def test_an_answer_whose_usage_cannot_be_is_kept_with_no_usage_and_no_price(price: Price | None) -> None:
     """Reckoning its price used to raise, and a paid answer was lost."""
     draft = Draft()
-    draft.add(Finish(stop_reason="stop", content=(text("so"),), usage=Usage.of(input=10**400, output=1)))
+    draft.add(Finish(stop_reason="stop", content=(text("so"),), usage=msgspec.structs.replace(NO_USAGE, input=10**400)))
     model = msgspec.structs.replace(MODEL, price=price)
 
     answer = answer_of(draft, model, started_ms=MS, stopped=False, error=None)

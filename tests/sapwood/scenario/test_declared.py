@@ -16,6 +16,7 @@ from sapwood.scenario.language import Place
     ("value", "place", "words"),
     [
         ({"id": 5}, ("id",), "must be text, not 5: put it in quotes"),
+        ({"provider": ""}, ("provider",), "must not be empty"),
         ({"id": None}, ("id",), "must be text, not None"),
         ({"contextWindow": "5"}, ("contextWindow",), "must be a whole number from 1 to 999,999,999,999, not '5'"),
         ({"maxOutput": 1.5}, ("maxOutput",), "must be a whole number from 0 to 999,999,999,999, not 1.5"),
