@@ -220,15 +220,15 @@ class Batch:
         """A thread cannot be stopped: whoever is cancelled waits a while for it, longer than its caller does, and then leaves it."""
         ended, token = trio.Event(), trio.lowlevel.current_trio_token()
 
-        def whole() -> object:
+        def whole() -> tuple[object]:
             try:
-                return function()
+                return (function(),)  # a coroutine that it gives is for us, and trio would close it
             finally:
                 with contextlib.suppress(trio.RunFinishedError):  # everybody has gone home
                     token.run_sync_soon(ended.set)
 
         try:
-            return await self._bench.environment.run_foreign(whole)
+            return (await self._bench.environment.run_foreign(whole))[0]
         except trio.Cancelled:
             with trio.move_on_after(2 * LEAVE_AFTER, shield=True):
                 await ended.wait()

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterable
@@ -146,6 +147,13 @@ def tool(
     """
 
     def made(function: Callable[..., object]) -> Tool:
+        if not inspect.isroutine(function) or isinstance(
+            function, functools.partial
+        ):  # a partial tells of no annotations
+            raise Refused(
+                "bad-input",
+                f"a tool is a function with typed arguments, not {shown(function)}: write one, with an annotation for each argument",
+            )
         called: object = name if name is not None else getattr(function, "__name__", "")
         if not isinstance(called, str) or not NAME.fullmatch(called):
             raise Refused("bad-input", f"a tool is named by letters, digits, _ and -, up to 64: not {called!r:.80}")
@@ -194,7 +202,7 @@ def _fields(called: str, function: Callable[..., object]) -> tuple[list[Field], 
         hints = get_type_hints(function, include_extras=True)
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError, NameError) as fault:
-        raise Refused("bad-input", f"the tool {called!r} is no function that can be read: {fault}") from fault
+        raise Refused("bad-input", f"the annotations of the tool {called!r} cannot be read: {fault}") from fault
     fields: list[Field] = []
     context: str | None = None
     for parameter in parameters:
@@ -219,13 +227,40 @@ def _fields(called: str, function: Callable[..., object]) -> tuple[list[Field], 
 
 def _described(called: str, fields: list[Field]) -> tuple[type[msgspec.Struct], Json]:
     try:
-        arguments = msgspec.defstruct(called, fields, kw_only=True)
-        [top], shared = msgspec.json.schema_components([arguments], ref_template="#/$defs/{name}")
+        arguments, top, shared = _struct(called, fields)
     except (TypeError, ValueError) as fault:
-        raise Refused("bad-input", f"the parameters of the tool {called!r} cannot be sent as JSON: {fault}") from fault
+        raise Refused("bad-input", _untold(called, fields, fault)) from fault
     mine = shared.pop(str(top["$ref"]).rpartition("/")[2]) if "$ref" in top else top
     schema = {key: value for key, value in mine.items() if key != "title"}
     return arguments, {**schema, "$defs": shared} if shared else schema
+
+
+def _struct(called: str, fields: list[Field]) -> tuple[type[msgspec.Struct], dict[str, Any], dict[str, Any]]:
+    arguments = msgspec.defstruct(called, fields, kw_only=True)
+    [top], shared = msgspec.json.schema_components([arguments], ref_template="#/$defs/{name}")
+    return arguments, top, shared
+
+
+def _untold(called: str, fields: list[Field], fault: Exception) -> str:
+    """Which parameter cannot be told to a model, and what could."""
+    for name, kind, *default in fields:
+        try:
+            _struct(called, [(name, kind)])
+        except (TypeError, ValueError):
+            return (
+                f"the parameter {name!r} of the tool {called!r} is of a type that no model can be told: {_named(kind)}. "
+                "Use str, int, float, bool, Literal, list, dict, a dataclass or a msgspec.Struct, None beside them, "
+                "or Any for whatever comes"
+            )
+        try:
+            _struct(called, [(name, kind, *default)] if default else [(name, kind)])
+        except (TypeError, ValueError) as one:
+            return f"the parameter {name!r} of the tool {called!r} has a default that is none: {one}"
+    return f"the parameters of the tool {called!r} cannot be told to a model: {fault}"
+
+
+def _named(kind: object) -> str:
+    return kind.__qualname__ if isinstance(kind, type) and not get_args(kind) else f"{kind!s:.80}"
 
 
 def _words(fault: Exception) -> str:

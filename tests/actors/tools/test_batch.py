@@ -322,6 +322,18 @@ async def test_a_plain_function_runs_in_a_thread_and_may_tell_from_there() -> No
     ]
 
 
+async def test_a_plain_function_that_gives_a_coroutine_has_it_awaited() -> None:
+    """A decorator makes such of an async function; trio used to refuse what the thread gave."""
+
+    def wrapped(text: str) -> object:
+        return echo(text)
+
+    answer = calling(call("c1", "wrapped", text="hi"))
+    async with talking(answer, "ok", tools=[wrapped], environment=Environment()) as session:
+        await session.prompt("go")
+    assert results(session) == [("c1", "hi")]
+
+
 async def test_a_run_stops_when_every_result_says_so() -> None:
     async def last() -> ToolResult:
         return ToolResult(content="bye", terminate=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Annotated, Any, cast
 
@@ -163,7 +164,11 @@ def positional(a: int, /) -> None:
     pass
 
 
-def unheard(a: complex) -> None:
+def unheard(a: int, b: object) -> None:
+    pass
+
+
+def unknown(a: Nowhere) -> None:  # type: ignore[name-defined]  # noqa: F821 # pyright: ignore[reportUndefinedVariable, reportUnknownParameterType]
     pass
 
 
@@ -188,8 +193,17 @@ def mutable(a: list[int] = [1]) -> None:  # noqa: B006
         ),
         (lambda: tool(many), r"has a parameter \*a: 'int' that cannot be given by name"),
         (lambda: tool(positional), "cannot be given by name"),
-        (lambda: tool(unheard), "the parameters of the tool 'unheard' cannot be sent as JSON"),
-        (lambda: tool(mutable), "the parameters of the tool 'mutable' cannot be sent as JSON"),
+        (
+            lambda: tool(unheard),
+            "the parameter 'b' of the tool 'unheard' is of a type that no model can be told: object",
+        ),
+        (lambda: tool(mutable), "the parameter 'a' of the tool 'mutable' has a default that is none"),
+        (lambda: tool(unknown), "the annotations of the tool 'unknown' cannot be read: name 'Nowhere' is not defined"),
+        (lambda: tool(cast("Any", "text")), "a tool is a function with typed arguments, not 'text'"),
+        (lambda: tool(name="x")(cast("Any", 5)), "a tool is a function with typed arguments, not 5"),
+        (lambda: tool(functools.partial(many, 1)), "a tool is a function with typed arguments, not functools.partial"),
+        (lambda: tool(name="x")(functools.partial(many, 1)), "a tool is a function with typed arguments"),
+        (lambda: tool(Edit), "a tool is a function with typed arguments, not <class '.*Edit'>"),
         (lambda: tool(lambda: None), "a tool is named by letters"),
         (lambda: tool(name="a b")(change.function), "a tool is named by letters"),
         (lambda: tool(name="x" * 65)(change.function), "up to 64"),
