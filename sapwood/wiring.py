@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Container, Mapping
+from typing import Final
 
 import attrs
 
@@ -46,6 +47,8 @@ from sapwood.events.runtime import DamageFound, EntryAppended, Event, MessageUpd
 from sapwood.log import Log
 from sapwood.settings import Settings
 from sapwood.store.port import Durability, Store
+
+INSIDE: Final = "steer() and follow_up() say something without waiting; wait for what comes of it outside of tools, handlers and sections"
 
 
 class PresentFold:
@@ -209,7 +212,7 @@ def wire(  # noqa: PLR0917 - it is what a session is made of
         rules=host.settings.rules,
     )
     asks = (exclusion, inbox, session_log, projection, model_actor, compaction, tools)
-    agent = system.spawn("agent", lambda: Agent(desk), asks=asks)
+    agent = system.spawn("agent", lambda: Agent(desk), asks=asks, advice=INSIDE)
     return Wiring(
         system=system,
         ring=ring,

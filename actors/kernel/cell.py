@@ -39,13 +39,18 @@ class Cell:
         "_mailbox",
         "_operations",
         "_receipts",
+        "advice",
         "asks",
         "name",
     )
 
-    def __init__(self, name: str, factory: Callable[[], Actor[Any]], asks: Sequence[Cell], commons: Commons) -> None:
+    def __init__(
+        self, name: str, factory: Callable[[], Actor[Any]], asks: Sequence[Cell], commons: Commons, advice: str
+    ) -> None:
         self.name = name
         self.asks = asks
+        self.advice = advice
+        """What who asks from inside of its operations is to do instead."""
         self._commons = commons
         self._factory = factory
         self._failed: Exception | None = None

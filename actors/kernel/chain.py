@@ -26,6 +26,8 @@ class Party(Protocol):
     def asks(self) -> Sequence[Party]: ...
     @property
     def system(self) -> object: ...
+    @property
+    def advice(self) -> str: ...
 
 
 @attrs.define(eq=False)
@@ -68,4 +70,4 @@ def check(link: Link | None, asked: Party) -> None:
 def guard(link: Link | None, asked: Party) -> None:
     """May code below `link` wait for this actor at all? Raises WouldDeadlock."""
     if link is not None and any(above.actor is asked for above in upstream(link)):
-        raise WouldDeadlock(link.actor.name, asked.name)
+        raise WouldDeadlock(link.actor.name, asked.name, asked.advice)

@@ -93,8 +93,8 @@ class WrongThread(Refused):
 class WouldDeadlock(SapwoodError):
     """The asked actor has an operation that waits, through a chain of asks, for the asker. Nothing was asked."""
 
-    def __init__(self, asker: str, asked: str) -> None:
-        super().__init__(f"{asker} cannot ask {asked}, which is waiting for it: ask later, or tell")
+    def __init__(self, asker: str, asked: str, advice: str = "ask when that is over") -> None:
+        super().__init__(f"this code ({asker}) is a part of what it would wait for ({asked}), for ever: {advice}")
         self.asker = asker
         self.asked = asked
 

@@ -62,9 +62,17 @@ class System:
         return self._commons.failure
 
     def spawn(
-        self, name: str, factory: Callable[[], Actor[Any]], *, hears: tuple[type, ...] = (), asks: tuple[Ref, ...] = ()
+        self,
+        name: str,
+        factory: Callable[[], Actor[Any]],
+        *,
+        hears: tuple[type, ...] = (),
+        asks: tuple[Ref, ...] = (),
+        advice: str = "ask when that is over",
     ) -> Ref:
         """Name an actor. `factory` is called at its first message and after each crash; its operations may ask `asks`.
+
+        `advice` is what `WouldDeadlock` says to code of its operations that would wait for it.
 
         Raises ValueError for a name that is taken or a ref of another system, Closed once the system stops.
         """
@@ -74,7 +82,7 @@ class System:
             raise ValueError(f"{self.name} already has an actor named {name}")
         if strangers := [ref.name for ref in asks if ref not in self._cells]:
             raise ValueError(f"{name} cannot ask {', '.join(strangers)}: not of {self.name}")
-        cell = Cell(name, factory, [self._cells[ref] for ref in asks], self._commons)
+        cell = Cell(name, factory, [self._cells[ref] for ref in asks], self._commons, advice)
         self._refs[name] = ref = Ref(cell, asks, self._commons)
         self._cells[ref] = cell
         if hears:

@@ -315,7 +315,7 @@ async def test_a_handler_that_waits_for_who_waits_for_it_is_told_so_at_once() ->
     [(name, _, message)] = one.failures()
     assert (name, message) == (
         "eager",
-        "WouldDeadlock: handlers cannot ask run, which is waiting for it: ask later, or tell",
+        "WouldDeadlock: this code (handlers) is a part of what it would wait for (run), for ever: ask when that is over",
     )
     assert isinstance(answer, Block)
 

@@ -12,6 +12,7 @@ class Person:
     name: str
     asks: tuple[Person, ...] = ()
     system: str = "s"
+    advice: str = "wait"
 
 
 def test_code_outside_of_any_operation_may_ask_anybody() -> None:

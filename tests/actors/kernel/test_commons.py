@@ -13,6 +13,7 @@ from sapwood.actors.kernel.commons import Commons, SystemPhase
 class Nobody:
     name = "nobody"
     asks = ()
+    advice = ""
 
     def __init__(self, system: object) -> None:
         self.system = system

@@ -50,10 +50,11 @@ async def test_an_undeclared_ask_is_refused() -> None:
 async def test_an_ask_back_up_the_chain_would_deadlock() -> None:
     async with open_system("s", ring=Ring(9)) as system:
         log = system.spawn("log", Puppet)
-        run = system.spawn("run", Puppet, asks=(log,))
+        run = system.spawn("run", Puppet, asks=(log,), advice="ask somebody else")
         with pytest.raises(WouldDeadlock) as caught:
             await run.ask(asking(log, run))
         assert (caught.value.asker, caught.value.asked) == ("log", "run")
+        assert str(caught.value).endswith("(run), for ever: ask somebody else")
         with pytest.raises(WouldDeadlock):
             await run.ask(asking(run))
 
