@@ -39,8 +39,8 @@ from sapwood.taking import (
     take_counter,
     take_durability,
     take_environment,
+    take_folder,
     take_model,
-    take_path,
     take_providers,
     take_read_only,
     take_session_id,
@@ -117,7 +117,7 @@ class Runtime:
             model: what is prompted.
             system_prompt: what the model is told before anything else: its preamble, or a `SystemPrompt` of sections, asked before each
                 turn; what differs from what the branch has is recorded (P6, P7). None leaves it as the branch has it.
-            cwd: the working folder that a new session notes; the present one if None.
+            cwd: the working folder that a new session notes, absolute; the present one if None. It need not be there.
             session_id: of a new session; a UUIDv7 if None.
             read_only: whether nothing is to be appended: then the file must exist, and may be in use.
             durability: what an acknowledged entry survives: a killed process (`os`) or a power cut (`disk`, S5).
@@ -141,7 +141,7 @@ class Runtime:
         durability, read_only = take_durability(durability), take_read_only(read_only)
         system_prompt, known = take_system_prompt(system_prompt), take_tools(tools)
         settings, ask, registered = take_settings(settings), take_ask(ask), Registered(extensions)
-        cwd = None if cwd is None else take_path(cwd, "the folder of a session")
+        cwd = take_folder(cwd)
         self._check_provider(model)
         store = open_store(where, self._environment, cwd=cwd, session_id=session_id, read_only=read_only)
         lease, view = Lease(), View(store)

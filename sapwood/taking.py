@@ -51,6 +51,18 @@ def take_path(path: object, what: str = "a session's file") -> str:
     raise Refused("bad-input", f"{what} is named by a str or a pathlib.Path, not by {shown(path)}{advice}")
 
 
+def take_folder(folder: object) -> str | None:
+    """A working folder, or None for the present one. It need not be there: who looks for something in it says so."""
+    if folder is None:
+        return None
+    path = take_path(folder, "the folder of a session")
+    if not os.path.isabs(path):  # noqa: PTH117 - a plain path, as it came
+        raise Refused(
+            "bad-input", f"the folder of a session is absolute, for it is kept in its file: not {shown(path)}"
+        )
+    return path
+
+
 def take_place(where: object) -> str | Store | None:
     """Where a session is kept: a path, None for memory, or a store of the host's own."""
     if where is None:

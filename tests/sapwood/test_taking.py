@@ -15,6 +15,7 @@ from sapwood.store.memory import MemoryStore
 from sapwood.taking import (
     take_environment,
     take_event,
+    take_folder,
     take_images,
     take_input,
     take_model,
@@ -73,6 +74,13 @@ def test_what_names_no_file_is_refused(path: object) -> None:
 def test_a_path_of_bytes_is_refused_with_the_way_to_text(path: object) -> None:
     assert "os.fsdecode" in refused(take_path, path)
     assert "os.fsdecode" in refused(take_place, path)
+
+
+def test_a_folder_is_absolute_and_need_not_be_there() -> None:
+    assert take_folder(None) is None
+    assert take_folder(Path("/no/such/folder")) == take_folder("/no/such/folder") == "/no/such/folder"
+    assert "absolute, for it is kept in its file: not 'work'" in refused(take_folder, "work")
+    assert "is named by a str or a pathlib.Path" in refused(take_folder, 5)
 
 
 def test_none_is_memory_and_a_store_is_itself() -> None:
