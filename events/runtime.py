@@ -114,6 +114,7 @@ class ToolAbandoned(News, frozen=True, kw_only=True, tag="tool_abandoned"):
     tool_call_id: ToolCallId
     tool_name: str
     after_ms: Number
+    """Milliseconds from the call's beginning until nobody waited for it any more."""
 
 
 class QueueUpdate(News, frozen=True, kw_only=True, tag="queue_update"):

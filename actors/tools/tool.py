@@ -75,6 +75,9 @@ class Tool:
     writes: tuple[str, ...] = ()
     """Arguments that are paths which it writes."""
 
+    adapted: Callable[[dict[str, Json]], dict[str, Json]] = lambda given: given
+    """Puts arguments as another agent's tool of this name takes them into this one's form. Total."""
+
     @property
     def definition(self) -> ToolDefinition:
         """What the model is told."""
@@ -87,7 +90,7 @@ class Tool:
         """
         if call.arguments_error is not None:
             raise BadArguments(f"The arguments for {self.name!r} are no JSON object: {call.arguments_error}")
-        given = detached(call.arguments)  # the function may do with them as it likes
+        given = self.adapted(detached(call.arguments))  # the function may do with them as it likes
         try:
             read = self._converted(given)
         except Exception as fault:  # noqa: BLE001 - what is no ValidationError is the foreign code of a type
