@@ -65,11 +65,12 @@ def _user(message: Message) -> str:
 
 def _answer(content: Sequence[ContentBlock]) -> str:
     said = "\n".join(block.text for block in content if isinstance(block, TextContent) and block.text.strip())
-    calls = "; ".join(_call(block) for block in content if isinstance(block, ToolCall))
+    calls = "; ".join(call_line(block) for block in content if isinstance(block, ToolCall))
     return "\n\n".join(filter(None, (_under("Assistant", said), _under("Assistant tool calls", calls))))
 
 
-def _call(call: ToolCall) -> str:
+def call_line(call: ToolCall) -> str:
+    """A call as it is told: its name and its arguments."""
     return f"{call.name}({', '.join(f'{name}={json_of(value)}' for name, value in call.arguments.items())})"
 
 
