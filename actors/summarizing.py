@@ -5,18 +5,21 @@ A job is cancelled with whoever waits for it; what its calls were billed is told
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal, assert_never
 
 import attrs
+import msgspec
 import trio
 
+from sapwood.actors.billing import added
 from sapwood.actors.environment import Environment
 from sapwood.actors.kernel import ActorCrashed, OperationCrashed, Ref
 from sapwood.actors.model.assembly import Draft, unfinished
 from sapwood.actors.model.overflow import is_too_much
 from sapwood.actors.summaries.job import begun, next_step
 from sapwood.actors.summaries.steps import Answered, Ask, Begun, GaveUp, Happened, Job, Wait, Waited, Written
+from sapwood.events.base import Json
 from sapwood.events.ids import new_session_id
 from sapwood.events.messages import NO_USAGE, AssistantMessage, SystemMessage, Usage, UserMessage
 from sapwood.events.models import Model
@@ -47,6 +50,10 @@ class Errand:
     reason: CompactionReason | None = None
     bill: Callable[[Usage], None] = lambda _: None
     """Told what each call was billed: whoever is cancelled hears nothing else of it."""
+    max_output: int | None = None
+    """Tokens that an answer is asked to stay within; one that does not is asked for once more without. None: what the model gives."""
+    metadata: Mapping[str, Json] | None = None
+    """What the host has providers told beside the request."""
 
 
 @attrs.frozen
@@ -102,16 +109,28 @@ class Summarizer:
             purpose=errand.purpose,
             messages=messages,
             thinking_level=errand.thinking_level if errand.model.thinks else "off",
+            max_output=errand.max_output,
             cache_write=False,
             cache_key=route,
+            metadata=errand.metadata,
         )
+        answer = await self._billed(generate, errand)
+        if errand.max_output is None or answer.stop_reason != "length":
+            return answer
+        freed = msgspec.structs.replace(generate, call_id=f"{call_id}/freed", max_output=None)
+        whole = await self._billed(freed, errand)
+        return msgspec.structs.replace(whole, usage=added(answer.usage, whole.usage) or NO_USAGE)
+
+    async def _billed(self, asked: Generate, errand: Errand) -> AssistantMessage:
+        """One call, and what it was billed is told."""
         try:
-            answer = await self.model_actor.ask(generate)
+            answer = await self.model_actor.ask(asked)
         except (ActorCrashed, OperationCrashed) as crash:
-            return unfinished(Draft(), errand.model, started_ms=now, reason="error", error=str(crash))
+            now = self.environment.now_ms()
+            return unfinished(Draft(), asked.model, started_ms=now, reason="error", error=str(crash))
         if answer.usage != NO_USAGE:
             billed = UsageReported(
-                purpose=errand.purpose, provider=answer.provider, model=answer.model, usage=answer.usage
+                purpose=asked.purpose, provider=answer.provider, model=answer.model, usage=answer.usage
             )
             self.publish(billed)
             errand.bill(answer.usage)

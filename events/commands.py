@@ -10,7 +10,7 @@ from typing import Generic, Literal, TypeVar
 from sapwood.events.asking import Ask
 from sapwood.events.base import Json, Wire
 from sapwood.events.content import ImageContent, TextContent, UserBlock
-from sapwood.events.entries import Compaction, Replacement
+from sapwood.events.entries import BranchSummary, Compaction, Replacement
 from sapwood.events.ids import EntryId, SessionId
 from sapwood.events.messages import FAILED, AssistantMessage
 from sapwood.events.models import Model
@@ -157,8 +157,20 @@ class Compact(Command[Compacted], frozen=True, kw_only=True, tag="compact"):
     ask_extensions: bool = True
 
 
-class Navigate(Command[EntryId | None], frozen=True, kw_only=True, tag="navigate"):
-    """Moves to another place in the tree (N1); the reply is the new leaf."""
+class Navigated(Wire, frozen=True, kw_only=True):
+    """The session stands where it was to go."""
+
+    leaf: EntryId | None
+    """The last entry, under which the next one hangs: what the move wrote, or what was there if nothing was to be done."""
+    text: str = ""
+    """What a person or an extension had said there, handed back to be said otherwise: the session stands before it (N1)."""
+    images: tuple[ImageContent, ...] = ()
+    summary: BranchSummary | None = None
+    """As it is in the log."""
+
+
+class Navigate(Command[Navigated], frozen=True, kw_only=True, tag="navigate"):
+    """Moves to another place in the tree (N1)."""
 
     target: EntryId | None
     summarize: bool = False
@@ -166,6 +178,7 @@ class Navigate(Command[EntryId | None], frozen=True, kw_only=True, tag="navigate
     replace_instructions: bool = False
     label: str | None = None
     answer: str | None = None
+    ask_extensions: bool = True
 
 
 class Fork(Command[SessionId], frozen=True, kw_only=True, tag="fork"):

@@ -93,6 +93,15 @@ class CompactionFailed(SapwoodError):
         """Whether somebody stopped it, a person or an extension; else it failed."""
 
 
+class NavigationFailed(SapwoodError):
+    """A move in the tree was begun and came to nothing: the leaf is where it was, and the session goes on (N6)."""
+
+    def __init__(self, why: str, *, aborted: bool = False) -> None:
+        super().__init__(why)
+        self.aborted = aborted
+        """Whether somebody stopped it, a person or an extension; else it failed."""
+
+
 class ContextTooLarge(SapwoodError):
     """What is to be sent is larger than the model's window, and no compaction makes it fit (C17). Nothing was sent."""
 

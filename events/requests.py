@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import UNSET, UnsetType
 
 from sapwood.events.asking import Ask
-from sapwood.events.base import Wire
-from sapwood.events.commands import Compacted, Input, QueueName, SessionState
+from sapwood.events.base import Json, Wire
+from sapwood.events.commands import Compacted, Input, Navigated, QueueName, SessionState
 from sapwood.events.content import ToolCall
 from sapwood.events.context import Context, Measured, Selection, Surveyed
 from sapwood.events.entries import KnownEntry
@@ -129,6 +130,8 @@ class Generate(Ask[AssistantMessage], frozen=True, kw_only=True):
     """Whether the prompt may be written to the provider's cache."""
     cache_key: str | None = None
     """What requests with the same beginning have in common, for providers that route by it."""
+    metadata: Mapping[str, Json] | None = None
+    """What the host has the provider told beside the request."""
 
 
 class StopCall(Ask[bool], frozen=True, kw_only=True):
@@ -195,6 +198,38 @@ class CompactNow(Ask[Compacted], frozen=True, kw_only=True):
 
 class StopCompaction(Ask[None], frozen=True, kw_only=True):
     """Stop a compaction that is under way, or about to come; one whose entry is being written ends well all the same."""
+
+    key: str
+
+
+class NavigateTo(Ask[Navigated], frozen=True, kw_only=True):
+    """Move the leaf (N). The model is that of the moment when it was asked for.
+
+    Refuses with `Refused` where somebody else has the tree, or what is asked for cannot be; `NavigationFailed` for one that was begun and
+    came to nothing, `StaleLeaf` and `StoreError` for one that could not be written: the leaf is where it was.
+    """
+
+    key: str
+    """Names it, and holds the tree for it: see `Acquire`."""
+    target: EntryId | None
+    """None: before the first entry."""
+    model: Model | None
+    """The session's; None: nobody could write a summary."""
+    summarize: bool = False
+    instructions: str | None = None
+    """What a person wants of the summary."""
+    replace_instructions: bool = False
+    """Whether these take the place of ours."""
+    label: str | None = None
+    """A mark on the summary, or else on the target."""
+    answer: str | None = None
+    """What the person says now to what a tool had asked: the target is its result (N8)."""
+    ask_extensions: bool = True
+    """False: a person has it done whatever extensions would say."""
+
+
+class StopNavigation(Ask[None], frozen=True, kw_only=True):
+    """Stop a navigation that is under way, or about to come; one that is being written ends well all the same."""
 
     key: str
 

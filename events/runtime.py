@@ -184,6 +184,16 @@ class SessionTree(News, frozen=True, kw_only=True, tag="session_tree"):
     from_extension: bool | None = None
 
 
+class SessionTreeFailed(News, frozen=True, kw_only=True, tag="session_tree_failed"):
+    """A move was begun and came to nothing: the leaf is where it was. Extensions were asked, so they are told (N6)."""
+
+    target_id: EntryId | None
+    error_message: str | None = None
+    """None if somebody stopped it."""
+    aborted: bool
+    from_extension: bool
+
+
 class AutoRetryStart(News, frozen=True, kw_only=True, tag="auto_retry_start"):
     attempt: int
     max_attempts: int
@@ -290,6 +300,7 @@ Event = (
     | SessionCompact
     | SessionCompactFailed
     | SessionTree
+    | SessionTreeFailed
     | AutoRetryStart
     | AutoRetryEnd
     | SummarizationRetryScheduled

@@ -13,12 +13,20 @@ LONGEST: Final = 1_048_576
 """Characters of a summary: what the log takes of one text (S12). A longer one frees nothing."""
 
 
+def unfit_text(text: str) -> str | None:
+    """Why a text is no summary, in words; None for one that is."""
+    if not text.strip():
+        return "its text is empty"
+    if len(text) > LONGEST:
+        return f"its text has {len(text)} characters, and {LONGEST} is the most"
+    return None
+
+
 def misfit(answer: ProvideSummary, surveyed: Surveyed) -> str | None:
     """Why it cannot be used, in words; None for one that can."""
-    if not answer.text.strip():
-        return "its text is empty"
-    if len(answer.text) > LONGEST:
-        return f"its text has {len(answer.text)} characters, and {LONGEST} is the most"
+    why = unfit_text(answer.text)
+    if why is not None:
+        return why
     if answer.first_kept is None or answer.first_kept == "nothing":
         return None
     behind = surveyed.entries[int(surveyed.compacted) :]

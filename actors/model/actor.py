@@ -133,6 +133,7 @@ class ModelActor(Actor[Generate | StopCall]):
             max_output=asked.max_output,
             cache_write=asked.cache_write,
             cache_key=asked.cache_key,
+            metadata=asked.metadata,
         )
         async with provider.stream(detached(request)) as pieces, _closing(pieces):
             async for piece in pieces:

@@ -108,6 +108,10 @@ class Counts:
         counter = self._counting()
         return -(-sum(map(counter.text, counter.cut(text))) // counter.weight)
 
+    def of_message(self, message: Message) -> int:
+        """Tokens of a message that is none of the log as it stands. Not remembered."""
+        return self._counting()(message)
+
     def known(self, key: Key) -> tuple[int, ...] | None:
         """Tokens of each message of an entry, if they were counted."""
         return self._known.get(key)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from sapwood.actors.outgoing.rendering import OutgoingMessage
-from sapwood.events.base import Number, Wire
+from sapwood.events.base import Json, Number, Wire
 from sapwood.events.content import AssistantBlock
 from sapwood.events.deltas import Delta
 from sapwood.events.failures import Failure
@@ -30,6 +30,8 @@ class Request(Wire, frozen=True, kw_only=True):
     """Whether the provider may keep the prompt for the next request, where that is asked and paid for."""
     cache_key: str | None = None
     """What requests with the same beginning have in common, for providers that route by it."""
+    metadata: Mapping[str, Json] | None = None
+    """What the host has the provider told beside the request, where its wire has a place for that."""
 
 
 class Finish(Wire, frozen=True, kw_only=True):
