@@ -10,6 +10,7 @@ import trio
 from sapwood.actors.agent.checkpoints import Checkpoints
 from sapwood.actors.agent.compacting import Compacting
 from sapwood.actors.agent.desk import Desk
+from sapwood.actors.agent.navigating import Navigating
 from sapwood.actors.agent.one_run import Run, Runs
 from sapwood.actors.agent.prepare import SectionContext, change
 from sapwood.actors.agent.run import IDLE, next_step
@@ -62,6 +63,7 @@ from sapwood.events.commands import (
     Edit,
     FollowUp,
     Input,
+    Navigate,
     Prompt,
     QueueName,
     SetLabel,
@@ -86,7 +88,7 @@ from sapwood.events.requests import (
 from sapwood.events.runtime import AgentSettled, Diagnostic
 
 Setting = SetModel | SetThinkingLevel | SetTools | Edit | SetLabel | AppendCustom
-Asked = Prompt | Steer | FollowUp | Abort | Compact | Setting | Ended
+Asked = Prompt | Steer | FollowUp | Abort | Compact | Navigate | Setting | Ended
 
 
 class Agent(Actor[Asked]):
@@ -98,6 +100,7 @@ class Agent(Actor[Asked]):
         self._checkpoints = Checkpoints(desk)
         self._runs = Runs(desk.pen)
         self._compacting = Compacting(desk, self._runs)
+        self._navigating = Navigating(desk)
 
     def handle(self, message: Asked) -> Reply | Refuse | Start | None:
         match message:
@@ -114,8 +117,11 @@ class Agent(Actor[Asked]):
                 return Start(self._abort, name="abort", owner="actor")
             case Compact():
                 return Start(lambda: self._compacting.compact(message), name="compact", tells=True)
-            case Ended():
-                return self._go_on()
+            case Navigate():
+                name, navigate = self._navigating.begin(message)
+                return Start(navigate, name=name, tells=True)
+            case Ended(name=name):
+                return self._go_on(name)
             case _:
                 return self._setter.handle(message)
 
@@ -124,10 +130,9 @@ class Agent(Actor[Asked]):
         asked = Inquiry(self._desk.inbox, Accept(input=taken, queue=queue))
         return Start(asked.come, name=f"queue {taken.entry_id}", owner="actor")
 
-    def _go_on(self) -> Start | None:
+    def _go_on(self, ended: str) -> Start | None:
         """What was said while somebody else had the tree starts a run now."""
-        queued = self._desk.shelf.queues.present()
-        if not (queued.steering or queued.follow_up):
+        if not self._navigating.has_news(ended):
             return None
         run = self._runs.new(self._desk.pen.new_id())
         return Start(lambda: self._run(None, run), name=f"run {run.key}")
@@ -301,7 +306,7 @@ class Agent(Actor[Asked]):
         return Waited(run.stopped)
 
     async def _abort(self) -> None:
-        async with self._compacting.stopped():
+        async with self._compacting.under_way.stopped(), self._navigating.under_way.stopped():
             await self._runs.abort()
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
-
 import msgspec
-import trio
 
 from sapwood.actors.agent.desk import Desk
 from sapwood.actors.agent.one_run import Runs
+from sapwood.actors.agent.under_way import UnderWay
 from sapwood.actors.exclusion.table import AbortFirst, Busy, decide
 from sapwood.actors.kernel import insist
 from sapwood.events.commands import Compact, Compacted
@@ -20,13 +17,12 @@ from sapwood.events.requests import CompactNow, Measure, StopCompaction
 
 
 class Compacting:
-    """Those that are under way, of one session."""
+    """Those of one session."""
 
     def __init__(self, desk: Desk, runs: Runs) -> None:
         self._desk = desk
         self._runs = runs
-        self._under_way: dict[str, trio.Event] = {}
-        """Whether each has ended."""
+        self.under_way = UnderWay(desk.compaction, lambda key: StopCompaction(key=key))
 
     async def compact(self, message: Compact) -> Compacted:
         """Stop the run that is on, hand back what waits to be said, and compact. `Refused` where another one has the tree."""
@@ -34,8 +30,7 @@ class Compacting:
         there = await self._there(message.entry_id)
         if there is not None:
             return there
-        ended = self._under_way[key] = trio.Event()
-        try:
+        with self.under_way.one(key):
             while isinstance(verdict := decide(desk.lease.at, "compaction"), AbortFirst):
                 await self._runs.abort()
             if isinstance(verdict, Busy):
@@ -53,9 +48,6 @@ class Compacting:
             )
             compacted = await desk.compaction.ask(asked)
             return msgspec.structs.replace(compacted, returned=returned)
-        finally:
-            del self._under_way[key]
-            ended.set()
 
     async def _there(self, entry_id: EntryId) -> Compacted | None:
         """Asked again after a crash: it is in the log, and that is all there was to do."""
@@ -66,13 +58,3 @@ class Compacting:
             return None
         measured = await insist(self._desk.projection, Measure())
         return Compacted(entry=entry, tokens_after=measured.tokens)
-
-    @asynccontextmanager
-    async def stopped(self) -> AsyncGenerator[None]:
-        """All of them are told to stop, and have ended when the block is left."""
-        under_way = tuple(self._under_way.items())
-        for key, _ in under_way:
-            await insist(self._desk.compaction, StopCompaction(key=key))
-        yield
-        for _, ended in under_way:
-            await ended.wait()

@@ -38,6 +38,11 @@ class Chosen:
         """What the model is to be told of tools; None: what it was told stays."""
         return None if self.active is None else tuple(tool.definition for tool in self.tools().values())
 
+    def asks(self, name: str) -> bool:
+        """Whether the tool of this name asks the person (N8)."""
+        tool = self.known.get(name)
+        return tool is not None and tool.kind == "ask"
+
     def paths(self) -> PathArguments:
         """Which arguments of which tool are paths: by the host's word, and by Pi's names for tools of which it said nothing (C12)."""
         return {**PATH_ARGUMENTS, **{tool.name: said for tool in self.known.values() if (said := _paths_of(tool))}}
@@ -61,6 +66,7 @@ class Desk:
     pen: Pen
     publish: Callable[[Event], int]
     compaction: Ref
+    navigation: Ref
     settings: CompactionSettings
     lease: Lease
     chosen: Chosen

@@ -1,0 +1,153 @@
+"""The shell of a navigation: check, ask extensions, have the summary written, append once, tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final, assert_never
+
+import attrs
+import trio
+
+from sapwood.actors.exclusion.lease import Lease
+from sapwood.actors.kernel import CRASHES, Actor, Ref, Reply, Start, insist
+from sapwood.actors.navigation.moving import Draft, Stamp, entries_of
+from sapwood.actors.navigation.route import NO_MODEL, Route, route
+from sapwood.actors.navigation.telling import Telling
+from sapwood.actors.navigation.writing import Author, Bill, Wishes
+from sapwood.actors.session_log.run_log import Pen
+from sapwood.actors.stops import Stops
+from sapwood.events.commands import Navigated
+from sapwood.events.entries import BranchSummary
+from sapwood.events.errors import NavigationFailed, Refused, StoreError
+from sapwood.events.requests import Acquire, Append, CatchUp, NavigateTo, Select, StopNavigation
+from sapwood.events.runtime import Diagnostic, Event
+
+CANCELLED: Final = "Navigation cancelled"
+"""What is raised for one that somebody stopped."""
+
+
+@attrs.frozen(kw_only=True)
+class Means:
+    """Whom a navigation asks, and what it goes by."""
+
+    exclusion: Ref
+    projection: Ref
+    author: Author
+    pen: Pen
+    lease: Lease
+    asks: Callable[[str], bool]
+    """Whether the tool of this name asks the person."""
+    publish: Callable[[Event], int]
+
+
+class Navigation(Actor[NavigateTo | StopNavigation]):
+    """Owns the move that is under way. Asked for one; announces how it ends."""
+
+    def __init__(self, means: Means) -> None:
+        self._means = means
+        self._under_way: dict[str, trio.CancelScope] = {}
+        self._stops = Stops()
+
+    def handle(self, message: NavigateTo | StopNavigation) -> Reply | Start:
+        match message:
+            case NavigateTo():
+                return Start(lambda: self._stoppable(message), name=f"navigation {message.key}")
+            case StopNavigation(key=key):
+                scope = self._under_way.get(key)
+                if scope is None:
+                    self._stops.stop(key)
+                else:
+                    scope.cancel(reason=CANCELLED)
+                return Reply()
+            case _:
+                assert_never(message)
+
+    async def _stoppable(self, asked: NavigateTo) -> Navigated:
+        scope = self._under_way[asked.key] = trio.CancelScope()
+        if self._stops.begins(asked.key):
+            scope.cancel(reason=CANCELLED)
+        try:
+            with scope:
+                await trio.lowlevel.checkpoint_if_cancelled()
+                return await self._held(asked)
+            raise NavigationFailed(CANCELLED, aborted=True)
+        finally:
+            del self._under_way[asked.key]
+            self._stops.ended(asked.key)
+
+    async def _held(self, asked: NavigateTo) -> Navigated:
+        """With the tree; it is given back before anybody can have heard of the end."""
+        means, telling = self._means, Telling(asked, self._means.publish)
+        try:
+            await means.exclusion.ask(Acquire(newcomer="navigation", key=asked.key))
+            return await self._navigate(asked, telling)
+        except trio.Cancelled:
+            telling.failed(None)
+            raise
+        except Exception as fault:
+            telling.failed(fault)
+            raise
+        finally:
+            means.lease.release(asked.key)
+
+    async def _navigate(self, asked: NavigateTo, telling: Telling) -> Navigated:
+        means, view = self._means, self._means.pen.view
+        await insist(means.pen.session_log, CatchUp())  # a session that cannot be written asks nobody
+        way = route(view, asked, means.asks)
+        if isinstance(way, Refused):
+            raise way
+        ends = way.destination
+        if way.stays:
+            return Navigated(leaf=view.leaf, text=ends.text or "", images=ends.images)
+        if asked.summarize and means.author.model_for(asked) is None:
+            raise Refused("no-model", NO_MODEL)
+        telling.attempt()
+        wishes = await means.author.wishes(asked, way, telling)
+        bill = Bill()
+        try:
+            draft = await self._draft(asked, way, wishes, bill)
+            if wishes.label is not None and draft is None and asked.target is None:
+                told = f"the label {wishes.label!r} stands nowhere: before the first entry there is none, and no summary was made"
+                means.publish(Diagnostic(code="label_dropped", message=told))
+            return await self._move(asked, way, draft, wishes.label, telling)
+        except BaseException as why:
+            if telling.due:  # else the entry has it
+                await means.author.settle(asked, bill, why)
+            raise
+
+    async def _draft(self, asked: NavigateTo, way: Route, wishes: Wishes, bill: Bill) -> Draft | None:
+        """The summary that is to be stored, if one is."""
+        if wishes.draft is not None or not asked.summarize:
+            return wishes.draft
+        selected = await insist(self._means.projection, Select())
+        return await self._means.author.draft(asked, way, wishes, selected.thinking_level, bill)
+
+    async def _move(
+        self, asked: NavigateTo, way: Route, draft: Draft | None, label: str | None, telling: Telling
+    ) -> Navigated:
+        """The one write. What is begun of it ends well, and is told; a disk that refuses is not waited for."""
+        means, pen = self._means, self._means.pen
+        stamp = Stamp(new_id=pen.new_id, timestamp=pen.environment.timestamp(), now_ms=pen.environment.now_ms())
+        await trio.lowlevel.checkpoint_if_cancelled()
+        with trio.CancelScope(shield=True):
+            left = pen.view.leaf
+            entries = entries_of(
+                way,
+                left=left,
+                target=asked.target,
+                answer=asked.answer,
+                draft=draft,
+                label=label,
+                stamp=stamp,
+            )
+            append = Append(entries=entries, expected_leaf=way.leaf, under=way.to, patient=False)
+            appended = await insist(pen.session_log, append)
+            with suppress(StoreError, *CRASHES):  # whoever asks next folds it; that it happened is told all the same
+                await insist(means.projection, Select())
+            summary = next(
+                (found for one in entries if isinstance(found := pen.view.find(one.id), BranchSummary)), None
+            )
+            telling.done(left, appended.leaf, summary)
+        ends = way.destination
+        return Navigated(leaf=appended.leaf, text=ends.text or "", images=ends.images, summary=summary)
