@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
 from sapwood.actors.environment import Environment
+from sapwood.actors.navigation.branches import Branch, branches
 from sapwood.actors.outgoing import marked
 from sapwood.actors.projection.counts import Counts
 from sapwood.actors.projection.fold import Fold
@@ -100,6 +101,11 @@ class Reading:
     def labels(self) -> Mapping[EntryId, str]:
         """Each labelled entry and its present label."""
         return self._view.labels()
+
+    @in_place
+    def branches(self) -> tuple[Branch, ...]:
+        """Each position that is a tip, with what it is known by: all that can be gone on from, and the one that the session is on (N)."""
+        return branches(self._view.tree, self._view)
 
     @in_place
     def context(self) -> Context:

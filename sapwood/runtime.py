@@ -39,10 +39,10 @@ from sapwood.taking import (
     take_counter,
     take_durability,
     take_environment,
+    take_flag,
     take_folder,
     take_model,
     take_providers,
-    take_read_only,
     take_session_id,
     take_settings,
     take_system_prompt,
@@ -138,7 +138,7 @@ class Runtime:
         """
         _check_trio()
         model, tap, session_id = take_model(model), take_tap(tap), take_session_id(session_id)
-        durability, read_only = take_durability(durability), take_read_only(read_only)
+        durability, read_only = take_durability(durability), take_flag(read_only, "read_only")
         system_prompt, known = take_system_prompt(system_prompt), take_tools(tools)
         settings, ask, registered = take_settings(settings), take_ask(ask), Registered(extensions)
         cwd = take_folder(cwd)

@@ -2,53 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
 import trio
 
 from sapwood.actors.inbox import Handle
-from sapwood.actors.kernel import CRASHES, ActorCrashed, Closed, Inquiry, Reader, insist
-from sapwood.events.asking import Ask
-from sapwood.events.base import Json
+from sapwood.actors.kernel import ActorCrashed, Inquiry, Reader, insist
+from sapwood.commanding import Commanding
 from sapwood.events.commands import (
     Abort,
-    AppendCustom,
-    Compact,
-    Compacted,
     Delivered,
-    Edit,
     FollowUp,
     Prompt,
     QueuedInputs,
     Returned,
     SessionState,
-    SetLabel,
-    SetModel,
-    SetThinkingLevel,
-    SetTools,
     Steer,
     Withdraw,
 )
 from sapwood.events.content import ImageContent
 from sapwood.events.context import ContextUsage
-from sapwood.events.entries import Replacement
-from sapwood.events.errors import Refused, SapwoodError, SessionBroken, SessionClosed, StoreClosed
+from sapwood.events.errors import SapwoodError, SessionClosed
 from sapwood.events.ids import EntryId
 from sapwood.events.models import Model
-from sapwood.events.requests import Resolve, Restore
+from sapwood.events.requests import Resolve
 from sapwood.events.runtime import Event
-from sapwood.reading import Reading, in_place
+from sapwood.reading import in_place
 from sapwood.taking import (
     take_event,
     take_input,
-    take_json,
-    take_model,
-    take_names,
-    take_replacement,
     take_since,
-    take_text,
 )
 from sapwood.wiring import Wiring
 
@@ -58,7 +43,7 @@ CLOSING_SECONDS = 2.0
 """How long closing waits for a run to record where it was stopped: an abort settles in a tenth of that (R4)."""
 
 
-class Session(Reading):
+class Session(Commanding):
     """An open session. Made by `Runtime.open_session`, and closed when that block is left.
 
     Whatever waits is called in the `trio.run` that opened it: elsewhere it is refused (`WrongThread`), and nothing is touched. What is a
@@ -66,9 +51,7 @@ class Session(Reading):
     """
 
     def __init__(self, wiring: Wiring) -> None:
-        super().__init__(wiring.view, wiring.fold)
-        self._wiring = wiring
-        self._closed = False
+        super().__init__(wiring)
         self._is_closed = trio.Event()
 
     def hand_over(self, work: Callable[[], T]) -> T:
@@ -130,40 +113,6 @@ class Session(Reading):
             if self.state == "idle" and not self._wiring.shelf.under_way():
                 return
 
-    async def set_model(self, model: Model) -> None:
-        """Go on with another model, from the next request on. `Refused` for one whose provider was not given; `StoreError`."""
-        model = take_model(model)
-        if model.provider not in self._wiring.providers:
-            known = ", ".join(sorted(self._wiring.providers)) or "none"
-            raise Refused("no-model", f"no provider is called {model.provider!r} (there are: {known})")
-        await self._ask(SetModel(entry_id=self._new_id(), model=model))
-
-    async def set_thinking_level(self, level: str) -> None:
-        """Have the model think this much, from the next request on."""
-        await self._ask(SetThinkingLevel(entry_id=self._new_id(), level=take_text(level, "a thinking level")))
-
-    async def set_tools(self, names: Iterable[str]) -> None:
-        """Let the model call these of the tools that the session was opened with, from the next turn on. `Refused` for others."""
-        await self._ask(SetTools(names=take_names(names)))
-
-    async def edit(self, entry_id: EntryId, replacement: Replacement | None) -> EntryId:
-        """Hide an entry from the model (None), or let the model see other content in its place (P3). The id of the edit.
-
-        `Refused` for an entry that there is not.
-        """
-        taken = take_replacement(replacement)
-        return await self._ask(Edit(entry_id=self._new_id(), target=entry_id, replacement=taken))
-
-    async def label(self, entry_id: EntryId, label: str | None) -> EntryId:
-        """Mark an entry; None takes the mark off. `Refused` for an entry that there is not."""
-        taken = None if label is None else take_text(label, "a label")
-        return await self._ask(SetLabel(entry_id=self._new_id(), target=entry_id, label=taken))
-
-    async def append_custom(self, custom_type: str, data: Json = None) -> EntryId:
-        """Keep state of the host's in the log, at the leaf; the model does not see it. `Refused` for what is no JSON."""
-        kind, taken = take_text(custom_type, "a custom type"), take_json(data)
-        return await self._ask(AppendCustom(entry_id=self._new_id(), custom_type=kind, data=taken))
-
     @in_place
     def context_usage(self, model: Model | None = None) -> ContextUsage:
         """How full the window of the session's model is, or of `model`, in tokens (T5)."""
@@ -208,50 +157,6 @@ class Session(Reading):
             await self._stop()
         except SapwoodError as error:
             raise self._told(error) from error
-
-    async def compact(self, instructions: str | None = None, *, ask_extensions: bool = True) -> Compacted:
-        """Summarise the past now, whether or not that happens by itself (C15).
-
-        The run that is on is stopped first, and is not gone on with. What waits in the queues is handed back: in the outcome, and each
-        handle has it as its own. What is said meanwhile with `steer` and `follow_up` starts a run behind it.
-
-        Args:
-            instructions: what is to be kept above all; added to ours.
-            ask_extensions: False: whatever an extension would say.
-
-        Raises `Refused` (`Already compacted`; `Nothing to compact (session too small)`; somebody else has the tree) and
-        `CompactionFailed`, and the log has no compaction then. `SessionClosed`, and `WouldDeadlock` in code that the run itself waits for.
-        Whoever waits and is cancelled stops it.
-        """
-        taken = None if instructions is None else take_text(instructions, "instructions")
-        return await self._ask(Compact(entry_id=self._new_id(), instructions=taken, ask_extensions=ask_extensions))
-
-    async def restore(self) -> str | None:
-        """Put a file that somebody deleted or replaced back to its path, from what is open of it (S9); then prompts go on.
-
-        What stands at the path now gets a name beside it, which is returned. Raises `StoreError`: a `StoreConflict` where there is nothing
-        to put back; `SessionClosed`, `SessionBroken`, and `WouldDeadlock` in code that the run itself waits for.
-        """
-        self._wiring.agent.guard()
-        if self._closed:
-            raise SessionClosed
-        try:
-            return await insist(self._wiring.pen.session_log, Restore())
-        except SapwoodError as error:
-            raise self._told(error) from error
-
-    async def _ask(self, command: Ask[T]) -> T:
-        self._wiring.agent.guard()
-        if self._closed:
-            raise SessionClosed
-        try:
-            return await insist(self._wiring.agent, command)
-        except SapwoodError as error:
-            raise self._told(error) from error
-
-    def _new_id(self) -> EntryId:
-        """Picked here, so that asking again is harmless: the log takes an id once."""
-        return self._wiring.pen.new_id()
 
     async def _withdraw(self, entry_id: EntryId) -> bool:
         """Nobody's question: a tool may take back what it said. The inbox waits for nobody."""
@@ -343,17 +248,3 @@ class Session(Reading):
             self._wiring.shelf.resolve(entry_id, Delivered(entry_id=entry_id, aborted=True))
         else:
             self._wiring.shelf.fail(entry_id, error)
-
-    def _told(self, error: BaseException) -> SapwoodError:
-        """The error as a host is told it: the ends of the kernel and of the store are this session's, and a host knows of no actors."""
-        match error:
-            case SapwoodError() if isinstance(error, CRASHES):
-                broken = SessionBroken(str(error))
-                broken.__cause__ = error
-                return broken
-            case StoreClosed() if self._closed:
-                return SessionClosed()
-            case SapwoodError() if not isinstance(error, Closed):
-                return error
-            case _:
-                return SessionClosed()

@@ -188,11 +188,11 @@ def take_durability(durability: object) -> Durability:
     return cast("Durability", durability)
 
 
-def take_read_only(read_only: object) -> bool:
-    """Whether a session is only to be read."""
-    if not isinstance(read_only, bool):
-        raise Refused("bad-input", f"read_only is True or False, not {shown(read_only)}")
-    return read_only
+def take_flag(flag: object, what: str) -> bool:
+    """Yes or no."""
+    if not isinstance(flag, bool):
+        raise Refused("bad-input", f"{what} is True or False, not {shown(flag)}")
+    return flag
 
 
 def take_names(names: object) -> tuple[str, ...]:

@@ -28,6 +28,8 @@ from sapwood.actors.inbox.actor import HEARS, Inbox
 from sapwood.actors.kernel import Ref, Ring, System
 from sapwood.actors.model.actor import ModelActor
 from sapwood.actors.model.providers.base import Provider
+from sapwood.actors.navigation import actor as navigation
+from sapwood.actors.navigation import writing as navigating
 from sapwood.actors.projection.actor import Projection
 from sapwood.actors.projection.counts import CounterSource, Counts
 from sapwood.actors.projection.fold import Fold
@@ -195,6 +197,34 @@ def wire(  # noqa: PLR0917 - it is what a session is made of
         lambda: Compaction(means),
         asks=(exclusion, projection, extensions, model_actor, session_log),
     )
+    navigator = navigating.Author(
+        extensions=extensions,
+        registered=host.registered,
+        summarizer=author.summarizer,
+        counts=counts,
+        run_apart=environment.run_foreign,
+        settings=host.settings.branch_summary,
+        retry=host.settings.retry,
+        providers=host.providers,
+        summary_model=host.settings.summary_model,
+        paths=chosen.paths,
+        pen=pen,
+        publish=publish,
+    )
+    ways = navigation.Means(
+        exclusion=exclusion,
+        projection=projection,
+        author=navigator,
+        pen=pen,
+        lease=lease,
+        asks=chosen.asks,
+        publish=publish,
+    )
+    mover = system.spawn(
+        "navigation",
+        lambda: navigation.Navigation(ways),
+        asks=(exclusion, projection, extensions, model_actor, session_log),
+    )
     desk = Desk(
         exclusion=exclusion,
         inbox=inbox,
@@ -205,13 +235,14 @@ def wire(  # noqa: PLR0917 - it is what a session is made of
         pen=pen,
         publish=publish,
         compaction=compaction,
+        navigation=mover,
         settings=host.settings.compaction,
         lease=lease,
         chosen=chosen,
         sections=Sections(host.system_prompt, environment, publish, reporting("section_failed", "section")),
         rules=host.settings.rules,
     )
-    asks = (exclusion, inbox, session_log, projection, model_actor, compaction, tools)
+    asks = (exclusion, inbox, session_log, projection, model_actor, compaction, mover, tools)
     agent = system.spawn("agent", lambda: Agent(desk), asks=asks, advice=INSIDE)
     return Wiring(
         system=system,

@@ -15,6 +15,7 @@ from sapwood.store.memory import MemoryStore
 from sapwood.taking import (
     take_environment,
     take_event,
+    take_flag,
     take_folder,
     take_images,
     take_input,
@@ -22,7 +23,6 @@ from sapwood.taking import (
     take_path,
     take_place,
     take_providers,
-    take_read_only,
     take_session_id,
     take_since,
     take_system_prompt,
@@ -120,8 +120,8 @@ def test_a_store_is_told_by_all_of_its_port_however_it_comes_by_it() -> None:
 
 @pytest.mark.parametrize("read_only", ["no", None, 0, []])
 def test_whether_it_is_only_read_is_said_by_a_bool(read_only: object) -> None:
-    assert (take_read_only(True), take_read_only(False)) == (True, False)
-    assert "read_only is True or False" in refused(take_read_only, read_only)
+    assert (take_flag(True, "read_only"), take_flag(False, "read_only")) == (True, False)
+    assert "read_only is True or False" in refused(take_flag, read_only, "read_only")
 
 
 @pytest.mark.parametrize("model", ["x", None, Model, {"provider": "x", "id": "y"}])

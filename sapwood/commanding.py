@@ -1,0 +1,181 @@
+"""What a host has done to an open session, and waits for: settings, marks, a compaction, a move in the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+from sapwood.actors.kernel import CRASHES, Closed, insist
+from sapwood.events.asking import Ask
+from sapwood.events.base import Json
+from sapwood.events.commands import (
+    AppendCustom,
+    Compact,
+    Compacted,
+    Edit,
+    Navigate,
+    Navigated,
+    SetLabel,
+    SetModel,
+    SetThinkingLevel,
+    SetTools,
+)
+from sapwood.events.entries import Replacement
+from sapwood.events.errors import Refused, SapwoodError, SessionBroken, SessionClosed, StoreClosed
+from sapwood.events.ids import EntryId
+from sapwood.events.models import Model
+from sapwood.events.requests import Restore
+from sapwood.reading import Reading
+from sapwood.taking import take_flag, take_json, take_model, take_names, take_replacement, take_text
+from sapwood.wiring import Wiring
+
+T = TypeVar("T")
+
+
+class Commanding(Reading):
+    """A session that can be read, and asked to change. What it is asked for is in the log when the call returns."""
+
+    def __init__(self, wiring: Wiring) -> None:
+        super().__init__(wiring.view, wiring.fold)
+        self._wiring = wiring
+        self._closed = False
+
+    async def set_model(self, model: Model) -> None:
+        """Go on with another model, from the next request on. `Refused` for one whose provider was not given; `StoreError`."""
+        model = take_model(model)
+        if model.provider not in self._wiring.providers:
+            known = ", ".join(sorted(self._wiring.providers)) or "none"
+            raise Refused("no-model", f"no provider is called {model.provider!r} (there are: {known})")
+        await self._ask(SetModel(entry_id=self._new_id(), model=model))
+
+    async def set_thinking_level(self, level: str) -> None:
+        """Have the model think this much, from the next request on."""
+        await self._ask(SetThinkingLevel(entry_id=self._new_id(), level=take_text(level, "a thinking level")))
+
+    async def set_tools(self, names: Iterable[str]) -> None:
+        """Let the model call these of the tools that the session was opened with, from the next turn on. `Refused` for others."""
+        await self._ask(SetTools(names=take_names(names)))
+
+    async def edit(self, entry_id: EntryId, replacement: Replacement | None) -> EntryId:
+        """Hide an entry from the model (None), or let the model see other content in its place (P3). The id of the edit.
+
+        `Refused` for an entry that there is not.
+        """
+        return await self._ask(
+            Edit(entry_id=self._new_id(), target=entry_id, replacement=take_replacement(replacement))
+        )
+
+    async def label(self, entry_id: EntryId, label: str | None) -> EntryId:
+        """Mark an entry; None takes the mark off. `Refused` for an entry that there is not."""
+        return await self._ask(
+            SetLabel(
+                entry_id=self._new_id(), target=entry_id, label=None if label is None else take_text(label, "a label")
+            )
+        )
+
+    async def append_custom(self, custom_type: str, data: Json = None) -> EntryId:
+        """Keep state of the host's in the log, at the leaf; the model does not see it. `Refused` for what is no JSON."""
+        return await self._ask(
+            AppendCustom(
+                entry_id=self._new_id(), custom_type=take_text(custom_type, "a custom type"), data=take_json(data)
+            )
+        )
+
+    async def compact(self, instructions: str | None = None, *, ask_extensions: bool = True) -> Compacted:
+        """Summarise the past now, whether or not that happens by itself (C15).
+
+        The run that is on is stopped first, and is not gone on with. What waits in the queues is handed back: in the outcome, and each
+        handle has it as its own. What is said meanwhile with `steer` and `follow_up` starts a run behind it.
+
+        Args:
+            instructions: what is to be kept above all; added to ours.
+            ask_extensions: False: whatever an extension would say.
+
+        Raises `Refused` (`Already compacted`; `Nothing to compact (session too small)`; somebody else has the tree) and
+        `CompactionFailed`, and the log has no compaction then. `SessionClosed`, and `WouldDeadlock` in code that the run itself waits for.
+        Whoever waits and is cancelled stops it.
+        """
+        taken = None if instructions is None else take_text(instructions, "instructions")
+        return await self._ask(Compact(entry_id=self._new_id(), instructions=taken, ask_extensions=ask_extensions))
+
+    async def navigate(
+        self,
+        target: EntryId | None,
+        *,
+        summarize: bool = False,
+        instructions: str | None = None,
+        replace_instructions: bool = False,
+        label: str | None = None,
+        answer: str | None = None,
+        ask_extensions: bool = True,
+    ) -> Navigated:
+        """Go on from another entry (N). Nothing that is left is lost: `branches` has it, and it can be moved back to.
+
+        At what a user or an extension said, the session stands before it, and the text and the images are handed back, to be said
+        otherwise. What is said meanwhile with `steer` and `follow_up` starts a run behind it, there. Who is there already moves nowhere.
+
+        Args:
+            target: the entry; None: before the first one.
+            summarize: whether a model sums up what is left; the summary stands where the session goes on, and the model reads it there.
+            instructions: what is wanted of the summary; added to ours, or in their place, see `replace_instructions` and the manner (N4).
+            replace_instructions: whether they take the place of ours.
+            label: a mark on the summary, or else on the target.
+            answer: what is said now to what a tool of the kind `ask` had asked: `target` is its result, and gets another one beside it.
+            ask_extensions: False: whatever an extension would say.
+
+        Raises `Refused` (somebody else has the tree; there is no such entry; no model could sum up), `NavigationFailed` (the summary
+        failed, an extension or `abort` stopped it), `StaleLeaf` (something was said meanwhile) and `StoreError`: the session stands where
+        it stood then. `SessionClosed`, and `WouldDeadlock` in code that the run itself waits for. Whoever waits and is cancelled stops it.
+        """
+        command = Navigate(
+            target=None if target is None else EntryId(take_text(target, "the target of a move")),
+            summarize=take_flag(summarize, "summarize"),
+            instructions=None if instructions is None else take_text(instructions, "instructions"),
+            replace_instructions=take_flag(replace_instructions, "replace_instructions"),
+            label=None if label is None else take_text(label, "a label"),
+            answer=None if answer is None else take_text(answer, "an answer"),
+            ask_extensions=take_flag(ask_extensions, "ask_extensions"),
+        )
+        return await self._ask(command, again=False)  # it may have moved already, and a summary is paid for
+
+    async def restore(self) -> str | None:
+        """Put a file that somebody deleted or replaced back to its path, from what is open of it (S9); then prompts go on.
+
+        What stands at the path now gets a name beside it, which is returned. Raises `StoreError`: a `StoreConflict` where there is nothing
+        to put back; `SessionClosed`, `SessionBroken`, and `WouldDeadlock` in code that the run itself waits for.
+        """
+        self._wiring.agent.guard()
+        if self._closed:
+            raise SessionClosed
+        try:
+            return await insist(self._wiring.pen.session_log, Restore())
+        except SapwoodError as error:
+            raise self._told(error) from error
+
+    async def _ask(self, command: Ask[T], *, again: bool = True) -> T:
+        """Ask the agent: `again` for what may be done twice, if the agent crashed before it answered."""
+        self._wiring.agent.guard()
+        if self._closed:
+            raise SessionClosed
+        try:
+            return await (insist(self._wiring.agent, command) if again else self._wiring.agent.ask(command))
+        except SapwoodError as error:
+            raise self._told(error) from error
+
+    def _new_id(self) -> EntryId:
+        """Picked here, so that asking again is harmless: the log takes an id once."""
+        return self._wiring.pen.new_id()
+
+    def _told(self, error: BaseException) -> SapwoodError:
+        """The error as a host is told it: the ends of the kernel and of the store are this session's, and a host knows of no actors."""
+        match error:
+            case SapwoodError() if isinstance(error, CRASHES):
+                broken = SessionBroken(str(error))
+                broken.__cause__ = error
+                return broken
+            case StoreClosed() if self._closed:
+                return SessionClosed()
+            case SapwoodError() if not isinstance(error, Closed):
+                return error
+            case _:
+                return SessionClosed()
