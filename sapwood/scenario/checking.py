@@ -76,7 +76,7 @@ def unused_answers(scenario: Scenario, steps: Sequence[PlayedStep]) -> tuple[Unu
 
 def expects_failure(step: Step, end: Expect) -> bool:
     """Whether the story says that an answer fails: by a step's outcome, or in an expectation of the step or of the end."""
-    if isinstance(step, Waited | Said) and step.outcome not in {"delivered", "compacted"}:
+    if isinstance(step, Waited | Said) and step.outcome not in {"delivered", "compacted", "moved"}:
         return True
     lists = [patterns for one in (step.expect, end) for patterns in (one.events, one.entries, one.projection)]
     return any(_tells_failure([pattern.value for pattern in patterns]) for patterns in lists if patterns is not None)

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, Literal
 
@@ -33,6 +33,11 @@ OutcomeWord = Literal["delivered", "returned", "cancelled", "failed", "refused"]
 
 CompactionWord = Literal["compacted", "failed", "refused"]
 """What may come of a compaction that a person asks for (C14, C15)."""
+
+NavigationWord = Literal["moved", "failed", "refused"]
+"""What may come of a move in the tree (N6, N9)."""
+
+AnyWord = OutcomeWord | CompactionWord | NavigationWord
 
 StoreWord = Literal["memory", "jsonl"]
 
@@ -203,6 +208,22 @@ class Compact:
 
 
 @attrs.frozen(kw_only=True)
+class Navigate:
+    """Go on from another entry, and wait until the session stands there."""
+
+    navigate: str | None
+    """The entry's id; null: before the first one."""
+    summarize: bool = False
+    """Whether what is left is summed up."""
+    instructions: str | None = None
+    """What is wanted of the summary."""
+    label: str | None = None
+    """A mark on the summary, or else on the entry."""
+    outcome: NavigationWord = "moved"
+    expect: Expect = NOTHING_EXPECTED
+
+
+@attrs.frozen(kw_only=True)
 class Settle:
     """Wait until nothing runs: a virtual day at most."""
 
@@ -228,9 +249,23 @@ class Pass:
 
 Said = Submit | Steer | FollowUp
 """What is said without waiting for what comes of it."""
-Waited = Prompt | Compact
+Waited = Prompt | Compact | Navigate
 """What is waited for, and has an outcome then."""
 Step = Waited | Said | Abort | Settle | Feed | Pass
+
+STEPS: Final[Mapping[str, type]] = {
+    "prompt": Prompt,
+    "submit": Submit,
+    "steer": Steer,
+    "follow_up": FollowUp,
+    "abort": Abort,
+    "compact": Compact,
+    "navigate": Navigate,
+    "settle": Settle,
+    "events": Feed,
+    "pass": Pass,
+}
+"""The key by which a step is told."""
 
 DEFAULT_MODEL: Final = Model(provider="scripted", id="talker")
 

@@ -8,7 +8,7 @@ from sapwood.events.commands import SessionState
 from sapwood.events.context import ContextItem
 from sapwood.events.entries import Entry
 from sapwood.events.runtime import Event, Purpose
-from sapwood.scenario.language import CompactionWord, OutcomeWord, Scenario, Step
+from sapwood.scenario.language import AnyWord, Scenario, Step
 from sapwood.scenario.matching import Difference
 
 
@@ -42,7 +42,7 @@ class PlayedStep:
     at: float
     """When it began, in virtual seconds."""
     events: tuple[Seen, ...]
-    outcome: OutcomeWord | CompactionWord | None
+    outcome: AnyWord | None
     """Of what has one; None if it had none within `STEP_LIMIT`."""
     why: str
     """The words of a failure or a refusal, or of a step that did not come to its end."""

@@ -26,6 +26,7 @@ from sapwood.actors.kernel import Tap
 from sapwood.actors.model.providers.scripted import Scripted
 from sapwood.events.commands import Delivered, Failed, InputOutcome, Returned, Withdrawn
 from sapwood.events.errors import Refused, SapwoodError
+from sapwood.events.ids import EntryId
 from sapwood.events.runtime import Purpose
 from sapwood.runtime import Runtime
 from sapwood.scenario import scripting
@@ -34,10 +35,13 @@ from sapwood.scenario.checking import check
 from sapwood.scenario.language import (
     STEP_LIMIT,
     Abort,
+    AnyWord,
     Compact,
     CompactionWord,
     Feed,
     FollowUp,
+    Navigate,
+    NavigationWord,
     OutcomeWord,
     Pass,
     Prompt,
@@ -160,7 +164,7 @@ class _Player:
             unanswered=tuple(self._missing() - missing),
         )
 
-    async def _do(self, session: Session, step: Step) -> tuple[OutcomeWord | CompactionWord | None, str]:
+    async def _do(self, session: Session, step: Step) -> tuple[AnyWord | None, str]:
         """Do a step to its end; the outcome of what was waited for, and the words of what went wrong with the step."""
         match step:
             case Prompt(prompt=text):
@@ -178,6 +182,8 @@ class _Player:
                     return None, UNSETTLED
             case Compact(compact=instructions):
                 return await _compact(session, None if instructions is True else instructions)
+            case Navigate():
+                return await _navigate(session, step)
             case Feed(events=events):
                 for event in events:
                     session.feed(event)
@@ -207,8 +213,7 @@ class _Player:
 
     def _missing(self) -> Counter[Purpose]:
         """The answers that were asked for beyond those that the script has."""
-        asked: Counter[Purpose] = Counter(request.purpose for request in self._provider.requests)
-        return asked - self._script
+        return self._asked() - self._script
 
 
 async def _say(session: Session, text: str) -> tuple[OutcomeWord | None, str]:
@@ -229,6 +234,19 @@ async def _compact(session: Session, instructions: str | None) -> tuple[Compacti
         except SapwoodError as error:
             return "failed", str(error)
         return "compacted", ""
+    return None, f"it did not end in {STEP_LIMIT:,.0f} virtual seconds"
+
+
+async def _navigate(session: Session, step: Navigate) -> tuple[NavigationWord | None, str]:
+    target = None if step.navigate is None else EntryId(step.navigate)
+    with trio.move_on_after(STEP_LIMIT):
+        try:
+            await session.navigate(target, summarize=step.summarize, instructions=step.instructions, label=step.label)
+        except Refused as refusal:
+            return "refused", str(refusal)
+        except SapwoodError as error:
+            return "failed", str(error)
+        return "moved", ""
     return None, f"it did not end in {STEP_LIMIT:,.0f} virtual seconds"
 
 

@@ -30,26 +30,19 @@ from sapwood.scenario.errors import ENOUGH, Misfit, together
 from sapwood.scenario.language import (
     DEFAULT_MODEL,
     LONGEST_WAIT,
-    Abort,
+    STEPS,
     Answer,
     Answers,
     Call,
-    Compact,
     Expect,
-    Feed,
-    FollowUp,
     FromEntries,
     FromFile,
     Pass,
     Pattern,
     Place,
-    Prompt,
     ScriptedTool,
-    Settle,
-    Steer,
     Step,
     Story,
-    Submit,
 )
 from sapwood.scenario.matching import GAP
 from sapwood.scenario.patterns import Item, strange_keys
@@ -60,18 +53,6 @@ from sapwood.settings_keys import faults_in, settings_of
 from sapwood.words.hints import hint, unknown
 from sapwood.words.wording import one_line, quoted
 
-STEPS: Final[Mapping[str, type]] = {
-    "prompt": Prompt,
-    "submit": Submit,
-    "steer": Steer,
-    "follow_up": FollowUp,
-    "abort": Abort,
-    "compact": Compact,
-    "settle": Settle,
-    "events": Feed,
-    "pass": Pass,
-}
-"""The key by which a step is told."""
 BEGINNINGS: Final[Mapping[str, type]] = {"file": FromFile, "entries": FromEntries}
 
 Hook = Callable[[Json, Any], Any]
@@ -127,8 +108,7 @@ def _converter(model: Model) -> Converter:
         ),
     )
     made.register_structure_hook_func(lambda kind: kind == Literal[True] | str, _true_or_text)
-    plain = [Prompt, Submit, Steer, FollowUp, Abort, Compact, Settle, Feed]
-    for kind in plain:
+    for kind in STEPS.values():
         made.register_structure_hook(kind, _mapping(kind, made))
     made.register_structure_hook(Pass, _mapping(Pass, made, pass_=override(rename="pass")))
     made.register_structure_hook(Step, _by_key("step", STEPS, made))

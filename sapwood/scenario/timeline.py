@@ -15,6 +15,7 @@ from sapwood.scenario.language import (
     Compact,
     Feed,
     FollowUp,
+    Navigate,
     Pass,
     Prompt,
     Said,
@@ -68,6 +69,9 @@ def in_words(step: Step) -> str:
             return "abort"
         case Compact(compact=instructions):
             return "compact" if instructions is True else f"compact: {cut(instructions)}"
+        case Navigate(navigate=target, summarize=summarize):
+            where = "before the first entry" if target is None else f"to {cut(target)}"
+            return f"move {where}{', with a summary' if summarize else ''}"
         case Settle():
             return "settle"
         case Feed(events=events):
