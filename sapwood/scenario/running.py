@@ -213,7 +213,8 @@ class _Player:
 
     def _missing(self) -> Counter[Purpose]:
         """The answers that were asked for beyond those that the script has."""
-        return self._asked() - self._script
+        asked: Counter[Purpose] = Counter(request.purpose for request in self._provider.requests)
+        return asked - self._script
 
 
 async def _say(session: Session, text: str) -> tuple[OutcomeWord | None, str]:

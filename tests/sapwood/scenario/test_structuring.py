@@ -106,7 +106,7 @@ UNFIT: list[tuple[dict[str, Any], Place, str]] = [
     (
         {"steps": ["abc"]},
         ("steps", 0),
-        "a step must be a mapping with one of: prompt, submit, steer, follow_up, abort, compact, settle, events",
+        "a step must be a mapping with one of: prompt, submit, steer, follow_up, abort, compact, navigate, settle, events",
     ),
     ({"steps": [{}]}, ("steps", 0), "a step needs exactly one of"),
     ({"steps": [{"prompt": "a", "pass": 1}]}, ("steps", 0, "pass"), "a step needs exactly one of"),
