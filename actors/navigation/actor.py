@@ -82,11 +82,8 @@ class Navigation(Actor[NavigateTo | StopNavigation]):
         try:
             await means.exclusion.ask(Acquire(newcomer="navigation", key=asked.key))
             return await self._navigate(asked, telling)
-        except trio.Cancelled:
-            telling.failed(None)
-            raise
-        except Exception as fault:
-            telling.failed(fault)
+        except BaseException as fault:  # else somebody stopped it
+            telling.failed(fault if isinstance(fault, Exception) else None)
             raise
         finally:
             means.lease.release(asked.key)
