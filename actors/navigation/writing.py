@@ -162,7 +162,7 @@ class Author:
             case Written():
                 manner = self.settings.manner
                 text, details = await self.run_apart(lambda: finish(ended, made_of, texts, manner))
-                return Draft(text=text, details=details, usage=added(wishes.usage, ended.usage))
+                return Draft(text=text, details={**details, "model": model.key}, usage=added(wishes.usage, ended.usage))
             case _:
                 assert_never(ended)
 

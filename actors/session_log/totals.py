@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from sapwood.actors.readable import Readable
+from sapwood.events.base import is_object
 from sapwood.events.content import ToolCall
 from sapwood.events.entries import BranchSummary, Compaction, Entry, MessageEntry, UsageEntry
 from sapwood.events.messages import AssistantMessage, ToolResultMessage, Usage, UserMessage, is_amount
@@ -64,9 +65,9 @@ class Totals:
                         pass
             case Compaction():
                 self._counts["compactions"] += 1
-                self._bill(entry.usage, "compaction")
+                self._bill(entry.usage, "compaction", _model_of(entry))
             case BranchSummary():
-                self._bill(entry.usage, "branch_summary")
+                self._bill(entry.usage, "branch_summary", _model_of(entry))
             case UsageEntry():
                 self._bill(entry.usage, entry.kind, f"{entry.provider}/{entry.model}")
             case _:
@@ -93,6 +94,13 @@ def spent_of(usage: Usage) -> Spent:
         cost=cost if cost is not None and is_amount(cost) else None,
     )
     return msgspec.structs.replace(spent, unpriced=int(spent.cost is None and spent.total > 0))
+
+
+def _model_of(summary: Compaction | BranchSummary) -> str:
+    """Who wrote it: the entry itself has no place for that, so ours stands in the details."""
+    details = None if summary.from_hook else summary.details
+    model = details.get("model") if is_object(details) else None
+    return model if isinstance(model, str) else UNKNOWN
 
 
 def _tokens(count: int) -> int:
