@@ -14,6 +14,9 @@
 //       each of the entries in `at` (null: before the first one). The files themselves are opened: they must be of version 3 and whole.
 //   { op: "plans", files: [{ path, at, keeps }] } -> { answers }: for each file, at its own leaf and then at each of the entries in `at`, and
 //       for each number of tokens to keep, what Pi's prepareCompaction makes of it (null: nothing)
+//   { op: "branches", files: [{ path, moves: [[leaf, target]], budgets }] } -> { answers }: for each move of each file the ids of the entries
+//       that Pi's collectEntriesForBranchSummary gives, their common ancestor, the messages that prepareBranchEntries makes of all of them,
+//       and for each budget how many of the last of these it takes, their tokens, and the files (a target of null is one that is nowhere)
 //   { op: "planning", path, keep, times }      -> seconds of CPU for so many calls of prepareCompaction on the branch of that file
 //   { op: "append", path, appends }            -> opens the file itself and appends through Pi's own methods
 //   { op: "create", dir, cwd, id?, appends? }  -> a new session; `written` is false while Pi keeps it in memory only
@@ -47,6 +50,10 @@ const load = (file) => import(pathToFileURL(path.join(scope, file)).href);
 for (const level of ["log", "info", "debug"]) console[level] = console.error; // stdout is for answers only
 const { SessionManager, CURRENT_SESSION_VERSION } = await load("pi-coding-agent/dist/core/session-manager.js");
 const { prepareCompaction } = await load("pi-coding-agent/dist/core/compaction/compaction.js");
+const { collectEntriesForBranchSummary, prepareBranchEntries } = await load(
+  "pi-coding-agent/dist/core/compaction/branch-summarization.js",
+);
+const { computeFileLists } = await load("pi-coding-agent/dist/core/compaction/utils.js");
 const { addUsageToTotals, createUsageTotals } = await load("pi-coding-agent/dist/core/usage-totals.js");
 const { convertToLlm } = await load("pi-coding-agent/dist/core/messages.js");
 const { getCurrentSystemMessage } = await load("pi-ai/dist/index.js");
@@ -231,6 +238,30 @@ function plans({ path: file, at, keeps }) {
   }
 }
 
+function preparedAt(entries, all, budget) {
+  const { messages, fileOps, totalTokens } = prepareBranchEntries(entries, budget);
+  if (messages.some((message, nth) => JSON.stringify(message) !== JSON.stringify(all.at(nth - messages.length))))
+    throw new Error("Pi's prepared messages are not the last ones");
+  return { taken: messages.length, tokens: totalTokens, ...computeFileLists(fileOps) };
+}
+
+function moved(manager, [leaf, target], budgets) {
+  const { entries, commonAncestorId } = collectEntriesForBranchSummary(manager, leaf, target ?? "nowhere");
+  const { messages } = prepareBranchEntries(entries, 0);
+  const prepared = budgets.map((budget) => preparedAt(entries, messages, budget));
+  return { entries: entries.map(({ id }) => id), common: commonAncestorId, messages, prepared };
+}
+
+function branches({ path: file, moves, budgets }) {
+  try {
+    const manager = SessionManager.open(existing(file));
+    refuseCycle(manager);
+    return moves.map((move) => moved(manager, move, budgets));
+  } catch (error) {
+    return { error: error.message };
+  }
+}
+
 function planning({ path: file, keep, times }) {
   const branch = SessionManager.open(existing(file)).getBranch();
   const started = process.cpuUsage();
@@ -247,6 +278,7 @@ const ANSWER = {
   open,
   contexts: (question) => ({ answers: question.files.map(contexts) }),
   plans: (question) => ({ answers: question.files.map(plans) }),
+  branches: (question) => ({ answers: question.files.map(branches) }),
   planning,
   rebuilding,
   append: (question) => {
