@@ -71,7 +71,9 @@ def files_of(messages: Iterable[Message], arguments: PathArguments = PATH_ARGUME
 
 def inherited(entry: Compaction | BranchSummary) -> Files:
     """The lists that an entry of ours carries; none of an extension's, whose details are its own, nor what is no list of paths."""
-    if entry.from_hook or not is_object(entry.details):
+    # omp has another name for the same field, which our type does not know (S1)
+    is_an_extensions = entry.from_hook or (entry.extra or {}).get("fromExtension")
+    if is_an_extensions or not is_object(entry.details):
         return Files()
     return _files(_paths(entry.details.get("readFiles")), _paths(entry.details.get("modifiedFiles")))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -75,6 +76,13 @@ def test_lists_are_inherited_from_our_own_summaries() -> None:
     assert inherited(compaction(details)) == inherited(branch(details)) == Files(("a", "b"), ("c", "d"), ("c",))
     assert inherited(compaction(details, from_hook=False)) == inherited(branch(details))
     assert inherited(compaction(details, from_hook=True)) == Files()
+
+
+@pytest.mark.parametrize(("written", "read"), [(True, ()), (False, ("a",))])
+def test_omps_name_for_what_an_extension_made_is_known(written: bool, read: tuple[str, ...]) -> None:
+    entry = msgspec.structs.replace(branch({"readFiles": ["a"]}), extra={"fromExtension": written})
+
+    assert inherited(entry) == Files(read)
 
 
 @pytest.mark.parametrize(
