@@ -14,7 +14,7 @@ async def test_actors_are_spawned_in_the_order_in_which_they_may_ask() -> None:
 
         assert [*actors] == [
             *("session_log", "exclusion", "inbox", "projection", "model"),
-            *("handlers", "extensions", "tools", "compaction", "agent"),
+            *("handlers", "extensions", "tools", "compaction", "navigation", "agent"),
         ]
         names = [*actors]
         for name, ref in actors.items():
