@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sapwood.actors.navigation.branches import Branch, branches
 from tests.actors.navigation.left_behind import compaction, drawn, label, nested, note, viewed
@@ -64,3 +68,18 @@ def test_the_label_is_the_one_nearest_to_the_tip_and_not_that_of_what_branches_s
         ("d", "near", False),
         ("e", None, True),
     ]
+
+
+@given(st.data())
+def test_whatever_was_said_is_on_the_way_to_a_tip_and_counted_once(data: st.DataObject) -> None:
+    letter = "aKbcdefghijkl"
+    size = data.draw(st.integers(0, len(letter)))
+    parents = [data.draw(st.sampled_from(["", *letter[:at]])) for at in range(size)]
+    view = drawn(" ".join(f"{parent}{letter[at]}" for at, parent in enumerate(parents)))
+    tree, found = view.tree, branches(view.tree, view)
+    paths = [[at for at in tree.path(tree.index(branch.tip)) if tree.kind(at) != "custom"] for branch in found]
+    walked = Counter(at for path in paths for at in path)
+
+    assert set(walked) == {at for at in range(size) if tree.kind(at) != "custom"}
+    assert [branch.entries for branch in found] == [sum(walked[at] == 1 for at in path) for path in paths]
+    assert sum(branch.is_active for branch in found) <= 1
