@@ -23,7 +23,7 @@ from sapwood.events.messages import (
 )
 from sapwood.events.unknown_fields import split
 from sapwood.reading import ReadSession
-from tests.interop.trees import Row, lines, tree
+from tests.interop.trees import KINDS, Row, lines, tree
 from tests.interop.walking import EVERY, Departure, assert_ours, walked
 from tests.pi.install import PiUnavailable
 from tests.pi.oracle import Oracle
@@ -110,9 +110,10 @@ def assert_alike(session: ReadSession, move: Move, pi: dict[str, Any], seen: set
         seen |= {one for one in EVERY - seen if walked(entries, budget, EVERY - {one}) != as_ours}
 
 
-def departures_seen(pi: Oracle, folder: Path, seeds: Sequence[int]) -> tuple[frozenset[Departure], int]:
-    """Which departures made a difference somewhere, and how many moves there were that left something."""
+def departures_seen(pi: Oracle, folder: Path, seeds: Sequence[int]) -> tuple[set[Departure], set[str], int]:
+    """Which departures made a difference somewhere, which kinds were moved to, and how many moves there were that left something."""
     seen: set[Departure] = set()
+    kinds: set[str] = set()
     counted = 0
     for first in range(0, len(seeds), BATCH):
         files: list[dict[str, Any]] = []
@@ -120,7 +121,9 @@ def departures_seen(pi: Oracle, folder: Path, seeds: Sequence[int]) -> tuple[fro
             rows, leaves = tree(seed)
             path = folder / f"{seed}.jsonl"
             path.write_bytes(lines(with_files(seed, rows)))
-            files.append({"path": str(path), "moves": moves_in(seed, rows, leaves), "budgets": BUDGETS})
+            moves = moves_in(seed, rows, leaves)
+            kinds |= {str(row["type"]) for row in rows if row["id"] in {target for _, target in moves}}
+            files.append({"path": str(path), "moves": moves, "budgets": BUDGETS})
         answers = cast("list[list[dict[str, Any]]]", pi.ask({"op": "branches", "files": files})["answers"])
         for file, given in zip(files, answers, strict=True):
             assert isinstance(given, list), given
@@ -128,19 +131,22 @@ def departures_seen(pi: Oracle, folder: Path, seeds: Sequence[int]) -> tuple[fro
                 for move, answer in zip(file["moves"], given, strict=True):
                     assert_alike(session, move, answer, seen)
                     counted += bool(answer["entries"])
-    return frozenset(seen), counted
+    return seen, kinds, counted
 
 
+@pytest.mark.slow
 def test_what_is_left_and_prepared_is_pis_but_for_the_departures(pi: Oracle, tmp_path: Path) -> None:
-    seen, counted = departures_seen(pi, tmp_path, range(FEW))
+    seen, kinds, counted = departures_seen(pi, tmp_path, range(FEW))
 
     assert seen == EVERY
+    assert kinds == set(KINDS)
     assert counted > FEW
 
 
 @pytest.mark.full
 def test_what_is_left_and_prepared_is_pis_in_very_many_files(pi: Oracle, tmp_path: Path) -> None:
-    seen, counted = departures_seen(pi, tmp_path, range(FEW, FEW + MANY))
+    seen, kinds, counted = departures_seen(pi, tmp_path, range(FEW, FEW + MANY))
 
     assert seen == EVERY
+    assert kinds == set(KINDS)
     assert counted * len(BUDGETS) > 50_000
