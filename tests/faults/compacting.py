@@ -13,6 +13,7 @@ import msgspec
 
 from sapwood import (
     CompactionSettings,
+    Delivered,
     Extension,
     Finish,
     Model,
@@ -47,6 +48,7 @@ from tests.faults.strict import Strict
 
 SUMMARIES: Final[Mapping[Purpose, Kind]] = {"compaction": "compaction", "turn_prefix": "turn_prefix"}
 Say = ScriptedAnswer | Finish | str
+Answering = Callable[[Request], Say]
 
 
 def record(*facts: str, kind: Kind = "compaction") -> str:
@@ -66,14 +68,14 @@ class Scribe(Strict):
     def __init__(
         self,
         *turns: Say,
-        says: Callable[[Request], Say] | None = None,
-        writes: Callable[[Request], Say] | None = None,
+        says: Answering | None = None,
+        writes: Answering | None = None,
         takes: int | None = None,
         thoughts: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(thoughts=thoughts)
-        self.says = says or (lambda _: "well")
-        self.writes = writes or (lambda request: record(kind=SUMMARIES[request.purpose]))
+        self.says: Answering = says or (lambda _: "well")
+        self.writes: Answering = writes or (lambda request: record(kind=SUMMARIES[request.purpose]))
         self.takes = takes
         self.queued: dict[Purpose, list[Say]] = {"turn": [*turns]}
 
@@ -128,8 +130,12 @@ def window(tokens: int | None, **more: Any) -> Model:
 
 def budgets(reserve: int | None = None, keep: int | None = None, *, enabled: bool = True, **more: Any) -> Settings:
     """Settings that reserve and keep so much; None: the default."""
-    given = {"reserve_tokens": reserve, "keep_recent_tokens": keep}
-    chosen = CompactionSettings(enabled=enabled, **{name: value for name, value in given.items() if value is not None})
+    ordinary = CompactionSettings()
+    chosen = CompactionSettings(
+        enabled=enabled,
+        reserve_tokens=ordinary.reserve_tokens if reserve is None else reserve,
+        keep_recent_tokens=ordinary.keep_recent_tokens if keep is None else keep,
+    )
     return Settings(compaction=chosen, **more)
 
 
@@ -159,6 +165,12 @@ async def compacting(
         tap=tap,
     ) as session:
         yield session
+
+
+def answer_of(outcome: Delivered) -> str:
+    """The words of the last answer."""
+    assert outcome.answer is not None
+    return words(outcome.answer)
 
 
 def compactions(session: Reading) -> list[Compaction]:
@@ -220,7 +232,7 @@ def seen(session: Session) -> list[bytes]:
     return [msgspec.json.encode(message) for message in session.context().messages]
 
 
-def raising(error: Exception) -> Callable[[Request], Say]:
+def raising(error: Exception) -> Answering:
     def write(request: Request) -> Say:
         raise error
 

@@ -25,12 +25,13 @@ from sapwood.events.entries import Entry, UsageEntry
 from sapwood.events.errors import CompactionFailed, ProviderError
 from sapwood.events.hooks import SessionBeforeCompact
 from sapwood.events.runtime import AgentEnd, AgentSettled, Diagnostic
-from tests.build import assistant, call, result, system, text, user, words
+from tests.build import assistant, call, result, system, text, user
 from tests.faults.compacting import (
     SMALL,
     TIGHT,
     Say,
     Scribe,
+    answer_of,
     budgets,
     compacting,
     compactions,
@@ -145,7 +146,7 @@ async def test_a23_a_compaction_that_cannot_be_ends_no_run() -> None:
     async with compacting(provider, model=SMALL, settings=TIGHT) as session:
         reader = session.events()
         outcome = await session.prompt(words_of(8_500))
-        assert words(outcome.answer) == "answered"
+        assert answer_of(outcome) == "answered"
         told = drain(reader)
         assert news_of(told).ends == ()
         assert isinstance(told[-1], AgentSettled)
@@ -243,8 +244,8 @@ async def test_a27_whatever_breaks_a_summary_destroys_nothing(
             raise ValueError("no")
 
     slow = ScriptedAnswer(text=record(), wait=60)
-    writes = raising(FAULTS.get(fault, FAULTS["no money"])) if fault != "somebody stops it" else lambda _: slow
-    provider = Scribe(writes=writes)
+    broken = raising(FAULTS.get(fault, FAULTS["no money"]))
+    provider = Scribe(writes=(lambda _: slow) if fault == "somebody stops it" else broken)
     async with compacting(provider, long_history(5).store(), model=SMALL, settings=TIGHT, extensions=[hook]) as session:
         before, entries = seen(session), session.entries()
         async with trio.open_nursery() as nursery:

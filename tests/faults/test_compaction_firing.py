@@ -13,7 +13,7 @@ from sapwood.events.entries import Custom, KnownEntry, MessageEntry
 from sapwood.events.ids import EntryId
 from sapwood.events.runtime import Diagnostic
 from tests.build import MODEL, TIME, assistant, call, message_entry, result, usage, user, words
-from tests.faults.compacting import Scribe, budgets, compacting, compactions, news_of, tokens_of, window
+from tests.faults.compacting import Scribe, answer_of, budgets, compacting, compactions, news_of, tokens_of, window
 from tests.faults.history import Log, words_of
 from tests.faults.logs import lines_of, nth_id, put
 from tests.faults.sent import texts
@@ -128,7 +128,7 @@ async def test_a06_a_long_run_is_compacted_between_its_turns(reports: bool) -> N
         reader = session.events()
         outcome = await session.prompt("read all of it")
         assert not outcome.failed
-        assert words(outcome.answer) == "all read"
+        assert answer_of(outcome) == "all read"
         entries = session.entries()
         [compaction] = compactions(session)
         before = entries[entries.index(compaction) - 1]
@@ -194,7 +194,7 @@ async def test_a08_a_result_that_is_sent_cut_ends_no_run() -> None:
     provider = Scribe(reading(1), "read", takes=128_000)
     async with compacting(provider, model=model, tools=[looking(1_150_000)]) as session:
         outcome = await session.prompt("read it")
-        assert (outcome.failed, words(outcome.answer)) == (False, "read")
+        assert (outcome.failed, answer_of(outcome)) == (False, "read")
     assert tokens_of(provider.turns[-1]) < 12_800
 
 

@@ -18,11 +18,12 @@ from sapwood import (
 from sapwood.events.entries import ContextEdit, MessageEntry
 from sapwood.events.errors import ContextTooLarge, ProviderError
 from sapwood.events.runtime import AutoRetryStart
-from tests.build import assistant, text, user, words
+from tests.build import assistant, text, user
 from tests.faults.compacting import (
     SMALL,
     TIGHT,
     Scribe,
+    answer_of,
     budgets,
     compacting,
     compactions,
@@ -138,7 +139,7 @@ async def test_a13_an_answer_without_room_is_made_again_once(again: str) -> None
         assert isinstance(hidden, MessageEntry)
         assert hidden.id not in {item.entry_id for item in session.context().items}
         if again == "a good answer":
-            assert words(outcome.answer) == "whole"
+            assert answer_of(outcome) == "whole"
         else:
             assert told.ends[-1].error_message == (
                 "Truncated response recovery failed after one compact-and-retry attempt."
@@ -187,7 +188,8 @@ async def test_a14_where_no_summary_can_be_had_a_larger_model_takes_the_session_
             assert said is not None
             assert said.startswith("Context overflow recovery failed: Summarization failed: a request of ")
             assert "tokens was too large" in said
-        provider.takes, provider.writes = None, lambda _: record()
+        provider.takes = None
+        provider.writes = lambda _: record()
         await session.set_model(window(1_000_000))
         await session.compact()
         assert len(compactions(session)) == 1
