@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from click.testing import CliRunner, Result
 
-from sapwood import Runtime, Scripted, ScriptedAnswer, Session
+from sapwood import Model, Runtime, Scripted, ScriptedAnswer, Session
 from sapwood.actors.environment import Environment
 from sapwood.actors.model.providers.base import Request
 from sapwood.cli.main import sapwood
@@ -87,11 +87,12 @@ async def wired(
     where: Path | str | None = None,
     environment: Environment | None = None,
     durability: Durability = "os",
+    model: Model = MODEL,
 ) -> AsyncGenerator[tuple[Session, list[Request]]]:
     """A session, and the requests that its provider was sent."""
     provider = Scripted({"turn": [ScriptedAnswer(text=answer) for answer in answers]})
     runtime = Runtime(providers=[provider], environment=environment or Environment.scripted(), counter="heuristic")
-    async with runtime.open_session(where, model=MODEL, cwd="/home/dev", durability=durability) as session:
+    async with runtime.open_session(where, model=model, cwd="/home/dev", durability=durability) as session:
         yield session, provider.requests
 
 

@@ -17,7 +17,7 @@ import pytest
 import regex
 import trio
 
-from sapwood import read
+from sapwood import Model, read
 from sapwood.actors.outgoing.rendering import OutgoingMessage
 from sapwood.actors.session_log.capping import MOST_BYTES
 from sapwood.actors.session_log.hygiene import clean
@@ -82,15 +82,19 @@ def text_sent(message: OutgoingMessage) -> str:
     return sent.partition("```\n")[2].removesuffix("\n```") if sent.startswith("I ran `run`") else sent
 
 
+WIDE: Final = Model(provider="scripted", id="talker", context_window=1_000_000)
+"""Takes whatever the door takes: a megabyte is more than the window of most."""
+
+
 async def through(said: str, door: Door, path: Path) -> str:
     """The text as it is in the log and on the wire, which is the same, while the session is open and when it is opened again."""
-    async with wired("seen", "seen again", where=path) as (session, requests):
+    async with wired("seen", "seen again", where=path, model=WIDE) as (session, requests):
         calls = [call("c1")] if door is as_result else []
         await append(session, message_entry("u", user("look")), message_entry("a", assistant("I look", *calls)))
         await append(session, door(said))
         logged = text_in(session.entry(EntryId("odd")))
         await session.prompt("and?")
-    async with wired("seen", where=path) as (session, more):
+    async with wired("seen", where=path, model=WIDE) as (session, more):
         await session.prompt("and now?")
 
     assert text_in(decode_entry(path.read_bytes().split(b"\n")[3])) == logged
