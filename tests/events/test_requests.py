@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from sapwood.events import requests
 from sapwood.events.asking import Ask
-from sapwood.events.commands import Compacted, SessionState
+from sapwood.events.commands import Compacted, Navigated, SessionState
 from sapwood.events.context import Context, Measured, Selection, Surveyed
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import AssistantMessage
@@ -29,6 +29,8 @@ REPLIES: dict[str, Any] = {
     "Survey": Surveyed,
     "CompactNow": Compacted,
     "StopCompaction": NoneType,
+    "NavigateTo": Navigated,
+    "StopNavigation": NoneType,
     "Acquire": NoneType,
     "Accept": NoneType,
     "Resolve": NoneType,

@@ -58,6 +58,7 @@ PIS = {
 OURS = {
     "tool_abandoned": "toolCallId toolName afterMs",
     "model_changed": "provider modelId",
+    "session_tree_failed": "targetId errorMessage? aborted fromExtension",
     "usage_reported": "purpose provider model usage",
     "session_moved": "oldPath newPath why",
     "damage_found": "records",

@@ -22,7 +22,7 @@ from sapwood.events.messages import AssistantMessage, ToolResultMessage
 from sapwood.events.models import Model
 from sapwood.events.runtime import SessionTreeFailed
 from tests.build import TIME, assistant, call, message_entry, result, usage, user, words
-from tests.sapwood.branching import FOUND, OMP, at, branching, chain, position_of, state_of, summaries_of
+from tests.sapwood.branching import FOUND, OMP, at, branching, chain, details_of, position_of, state_of, summaries_of
 from tests.sapwood.summarizing import SUMMARY, prompt_of, sent
 from tests.talking import drain
 
@@ -166,6 +166,7 @@ async def test_g11_an_approval_is_asked_for_again_on_another_branch() -> None:
     @guard.on(ToolCallQuestion)
     async def approve(question: ToolCallQuestion, context: object) -> Block | None:
         asked.append(question.tool_call_id)
+        return None
 
     async def cut() -> str:
         """Cut."""
@@ -261,9 +262,7 @@ async def test_g15_what_is_shared_is_not_summed_up_again_and_a_compaction_on_the
         prompt = prompt_of(sent(provider, "branch_summary")[0])
         assert "Shared." not in prompt
         assert prompt.count("Compacted.") == prompt.count("Told.") == prompt.count("Old.") == 1
-        assert moved.summary is not None
-        assert isinstance(moved.summary.details, dict)
-        assert moved.summary.details["readFiles"] == ["ours.md"]
+        assert details_of(moved.summary)["readFiles"] == ["ours.md"]
 
 
 @pytest.mark.parametrize("target", ["a1", "r1"])

@@ -165,16 +165,13 @@ async def test_the_ask_graph_of_a_session_has_no_circle() -> None:
             "projection",
             "model",
             "compaction",
+            "navigation",
             "tools",
         ]
-        assert [ref.name for ref in actors["compaction"].asks] == [
-            "exclusion",
-            "projection",
-            "extensions",
-            "model",
-            "session_log",
-        ]
+        writers = ["exclusion", "projection", "extensions", "model", "session_log"]
+        assert [ref.name for ref in actors["compaction"].asks] == writers
+        assert [ref.name for ref in actors["navigation"].asks] == writers
         assert [ref.name for ref in actors["tools"].asks] == ["session_log", "extensions"]
         assert [ref.name for ref in actors["extensions"].asks] == ["handlers"]
-        asking = {"agent", "compaction", "tools", "extensions"}
+        asking = {"agent", "tools", "extensions", "compaction", "navigation"}
         assert all(ref.asks == () for name, ref in actors.items() if name not in asking)

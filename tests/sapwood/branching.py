@@ -10,6 +10,7 @@ import attrs
 
 from sapwood import Environment, Runtime, Scripted, ScriptedAnswer, Session, Settings
 from sapwood.actors.navigation.settings import BranchSummarySettings
+from sapwood.events.base import is_object
 from sapwood.events.codec import encode_entry
 from sapwood.events.commands import QueuedInputs
 from sapwood.events.context import Context
@@ -88,7 +89,8 @@ async def branching(
     )
     runtime = Runtime(providers=[provider], environment=Environment.scripted(), counter="heuristic")
     store = kept(chain(*TALK) if entries is None else entries) if where is None else where
-    async with runtime.open_session(store, **{"model": MODEL, **more}) as session:
+    given: dict[str, Any] = {"model": MODEL, **more}
+    async with runtime.open_session(store, **given) as session:
         yield session, provider
 
 
@@ -122,6 +124,13 @@ def position_of(session: Session) -> str | None:
     tree = session.tree()
     place = tree.position(tree.leaf)
     return None if place is None else tree.id(place)
+
+
+def details_of(summary: BranchSummary | None) -> dict[str, Any]:
+    """What an entry says beside its text."""
+    assert summary is not None
+    assert is_object(summary.details)
+    return dict(summary.details)
 
 
 def at(name: str) -> EntryId:

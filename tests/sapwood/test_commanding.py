@@ -27,8 +27,9 @@ from tests.sapwood.branching import at, branching, state_of
 async def test_what_is_not_what_is_asked_for_is_refused_at_once(given: dict[str, Any], words: str) -> None:
     async with branching() as (session, _):
         before = state_of(session)
+        move: dict[str, Any] = {"target": at("a1"), **given}
         with pytest.raises(Refused) as refused:
-            await session.navigate(**{"target": at("a1"), **given})
+            await session.navigate(**move)
 
         assert str(refused.value).startswith(words)
         assert refused.value.reason == "bad-input"

@@ -60,11 +60,13 @@ async def _edit(session: Session) -> object:
 
 
 async def _abort(session: Session) -> object:
-    return await session.abort()
+    await session.abort()
+    return None
 
 
 async def _close(session: Session) -> object:
-    return await session.close()
+    await session.close()
+    return None
 
 
 DOES: Final[Mapping[str, Callable[[Session], Awaitable[object]]]] = {

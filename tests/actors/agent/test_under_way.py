@@ -8,7 +8,7 @@ import trio.testing
 from sapwood.actors.agent.under_way import UnderWay
 from sapwood.actors.kernel import Reply, Ring, open_system
 from sapwood.events.asking import Ask
-from tests.actors.kernel.puppet import Do, Puppet
+from tests.actors.kernel.puppet import Do, Puppet, crash
 
 
 async def test_all_that_are_under_way_are_told_and_have_ended_when_the_block_is_left() -> None:
@@ -44,7 +44,7 @@ async def test_all_that_are_under_way_are_told_and_have_ended_when_the_block_is_
 
 async def test_what_has_ended_is_told_nothing() -> None:
     async with open_system("test", ring=Ring(9)) as system:
-        under_way = UnderWay(system.spawn("a", Puppet), lambda key: Do(lambda: 1 / 0))
+        under_way = UnderWay(system.spawn("a", Puppet), crash)
         with under_way.one("one"):
             pass
         async with under_way.stopped():

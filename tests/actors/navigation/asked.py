@@ -28,7 +28,8 @@ def view_of(entries: Sequence[KnownEntry] | None = None) -> View:
 
 
 def asked(target: str | None, **more: Any) -> NavigateTo:
-    return NavigateTo(**{"key": "k", "target": None if target is None else EntryId(target), "model": MODEL, **more})
+    given: dict[str, Any] = {"key": "k", "target": None if target is None else EntryId(target), "model": MODEL, **more}
+    return NavigateTo(**given)
 
 
 def way(view: View, message: NavigateTo) -> Route:

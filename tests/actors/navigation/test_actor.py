@@ -16,17 +16,12 @@ from sapwood.actors.kernel.testing import CrashAt, Recording
 from sapwood.actors.navigation.actor import CANCELLED
 from sapwood.events.commands import Navigated
 from sapwood.events.errors import NavigationFailed, ReadOnly
-from sapwood.events.ids import EntryId
 from sapwood.events.requests import NavigateTo, StopNavigation
 from sapwood.events.runtime import Diagnostic, SessionTree
-from tests.build import MODEL
+from tests.actors.navigation.asked import asked
 from tests.sapwood.branching import FOUND, at, branching, position_of, state_of
 from tests.sapwood.striking import StrikeAt
 from tests.talking import drain
-
-
-def to(target: str | None, **more: Any) -> NavigateTo:
-    return NavigateTo(**{"key": "k", "target": None if target is None else EntryId(target), "model": MODEL, **more})
 
 
 async def ask(session: Session, message: NavigateTo) -> Navigated:
@@ -35,7 +30,7 @@ async def ask(session: Session, message: NavigateTo) -> Navigated:
 
 async def test_it_takes_the_tree_and_gives_it_back() -> None:
     async with branching() as (session, _):
-        moved = await ask(session, to("a1"))
+        moved = await ask(session, asked("a1"))
 
         assert moved.leaf == session._wiring.view.leaf
         assert session.state == "idle"
@@ -49,7 +44,7 @@ async def test_while_somebody_has_the_tree_nothing_is_asked_or_written(holder: A
         before = state_of(session)
         tap.passed.clear()
         with pytest.raises(Refused) as refused:
-            await ask(session, to("a1"))
+            await ask(session, asked("a1"))
 
         assert refused.value.reason == "busy"
         assert state_of(session) == before
@@ -61,10 +56,10 @@ async def test_it_asks_in_order_and_the_news_is_the_last() -> None:
     tap = Recording()
     async with branching(tap=tap) as (session, _):
         tap.passed.clear()
-        await ask(session, to("a1", summarize=True))
+        await ask(session, asked("a1", summarize=True))
 
-        asked = [(one.actor, type(one.message).__name__) for one in tap.passed if isinstance(one, Receipt)]
-        assert [one for one in asked if one[1] != "EntryAppended"] == [
+        came = [(one.actor, type(one.message).__name__) for one in tap.passed if isinstance(one, Receipt)]
+        assert [one for one in came if one[1] != "EntryAppended"] == [
             ("navigation", "NavigateTo"),
             ("exclusion", "Acquire"),
             ("session_log", "CatchUp"),
@@ -86,7 +81,7 @@ async def test_a_stop_comes_through_before_it_begins_and_while_it_goes_on(
 
         async def move() -> None:
             with pytest.raises(NavigationFailed) as stopped:
-                await ask(session, to("a1", summarize=True))
+                await ask(session, asked("a1", summarize=True))
             failed.append(stopped.value)
 
         async with trio.open_nursery() as nursery:
@@ -104,7 +99,7 @@ async def test_whoever_leaves_stops_it(autojump_clock: trio.testing.MockClock) -
     async with branching(summaries=[ScriptedAnswer(text=FOUND, wait=9)]) as (session, _):
         before = state_of(session)
         with trio.move_on_after(1) as scope:
-            await ask(session, to("a1", summarize=True))
+            await ask(session, asked("a1", summarize=True))
 
         assert scope.cancelled_caught
         assert state_of(session) == before
@@ -115,7 +110,7 @@ async def test_a_crash_of_the_projection_behind_the_write_changes_nothing_of_wha
     for tap in (CrashAt("projection", 2), CrashAt("projection", 3)):
         async with branching(tap=tap) as (session, _):
             reader = session.events()
-            moved = await ask(session, to("a1"))
+            moved = await ask(session, asked("a1"))
 
             told = [event for event in drain(reader) if isinstance(event, SessionTree)]
             assert [one.new_leaf_id for one in told] == [moved.leaf]
@@ -126,10 +121,10 @@ async def test_one_that_breaks_leaves_the_tree_free() -> None:
     async with branching(tap=StrikeAt("navigation", 1, "start")) as (session, _):
         before = state_of(session)
         with pytest.raises(OperationCrashed):
-            await ask(session, to("a1"))
+            await ask(session, asked("a1"))
 
         assert state_of(session) == before
-        await ask(session, to("a1"))
+        await ask(session, asked("a1"))
         assert position_of(session) == "a1"
 
 

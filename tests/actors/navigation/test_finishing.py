@@ -22,7 +22,8 @@ def written(text: str = "Found.", lacking: tuple[str, ...] = ()) -> Written:
 
 
 def prepared(**more: Any) -> Prepared:
-    return Prepared(**{"messages": (), "files": FILES, "tokens": 1, "dropped": 0, **more})
+    given: dict[str, Any] = {"messages": (), "files": FILES, "tokens": 1, "dropped": 0, **more}
+    return Prepared(**given)
 
 
 @pytest.mark.parametrize(

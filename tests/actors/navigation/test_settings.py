@@ -29,3 +29,13 @@ def test_what_is_no_setting_is_refused(wrong: dict[str, Any], told: str) -> None
     with pytest.raises(Refused, match=told) as caught:
         BranchSummarySettings(**wrong)
     assert caught.value.reason == "bad-input"
+
+
+@pytest.mark.parametrize("given", [{"metadata": ["a"]}, {"metadata": "user"}, {"convert": 7}, {"convert": "text"}])
+def test_what_a_host_brings_besides_is_a_mapping_and_a_function(given: dict[str, Any]) -> None:
+    with pytest.raises(Refused, match="BranchSummarySettings") as refused:
+        BranchSummarySettings(**given)
+
+    assert refused.value.reason == "bad-input"
+    settings = BranchSummarySettings(metadata={"user": 1}, convert=lambda messages: messages)
+    assert settings.metadata == {"user": 1}

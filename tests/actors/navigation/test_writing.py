@@ -15,7 +15,7 @@ from sapwood.events.hooks import SessionBeforeTree, TreeAnswer
 from sapwood.events.messages import Message
 from sapwood.events.runtime import Diagnostic
 from tests.build import assistant, usage, user, words
-from tests.sapwood.branching import FOUND, at, branching, chain, state_of
+from tests.sapwood.branching import FOUND, at, branching, chain, details_of, state_of
 from tests.sapwood.summarizing import prompt_of, sent
 from tests.talking import drain
 
@@ -102,10 +102,7 @@ async def test_the_words_around_a_branch_that_fills_its_budget_fit_the_same_requ
         [request] = sent(provider, "branch_summary")
         tokens = sum(len(words(message)) for message in request.messages) / 4
         assert 23_000 < tokens < 40_000 - 8_192
-        assert moved.summary is not None
-        assert isinstance(moved.summary.details, dict)
-        assert isinstance(left_out := moved.summary.details["leftOut"], int)
-        assert 100 < left_out < 200
+        assert 100 < details_of(moved.summary)["leftOut"] < 200
 
 
 async def test_one_that_is_stopped_behind_a_billed_call_is_billed(autojump_clock: trio.testing.MockClock) -> None:
