@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sapwood.actors.model.providers.scripted import Scripted, ScriptedAnswer
     from sapwood.actors.model.retry import RetryPolicy
     from sapwood.actors.model.vendors import AnthropicProvider, GeminiProvider, OpenAIChat, OpenAIResponses
+    from sapwood.actors.navigation.branches import Branch
     from sapwood.actors.navigation.settings import BranchSummarySettings
     from sapwood.actors.tools import Tool, ToolContext, ToolResult, tool
     from sapwood.actors.tools.builtin import builtin_tools
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         Delivered,
         Failed,
         InputOutcome,
+        Navigated,
         QueuedInputs,
         Returned,
         Snapshot,
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
         CompactionFailed,
         ContextTooLarge,
         InvalidSessionId,
+        NavigationFailed,
         NewerVersion,
         NotASession,
         ProviderError,
@@ -81,6 +84,7 @@ __all__ = [
     "AnthropicProvider",
     "AssistantMessage",
     "BadSettings",
+    "Branch",
     "BranchSummarySettings",
     "CannotOpen",
     "CannotWrite",
@@ -110,6 +114,8 @@ __all__ = [
     "Limits",
     "Measured",
     "Model",
+    "Navigated",
+    "NavigationFailed",
     "NewerVersion",
     "NotASession",
     "OpenAIChat",
@@ -179,6 +185,9 @@ _HOMES = {
     "GeminiProvider": "sapwood.actors.model.vendors",
     "ChatDialect": "sapwood.actors.model.providers.openai_chat",
     "Credentials": "sapwood.actors.model.credentials",
+    "Branch": "sapwood.actors.navigation.branches",
+    "Navigated": "sapwood.events.commands",
+    "NavigationFailed": "sapwood.events.errors",
     "EntryId": "sapwood.events.ids",
     "ToolCallId": "sapwood.events.ids",
     "builtin_tools": "sapwood.actors.tools.builtin",

@@ -37,6 +37,7 @@ from sapwood.actors.exclusion.actor import Exclusion
 from sapwood.actors.inbox.actor import Inbox
 from sapwood.actors.kernel import Actor
 from sapwood.actors.model.actor import ModelActor
+from sapwood.actors.navigation.actor import Navigation
 from sapwood.actors.projection.actor import Projection
 from sapwood.actors.session_log.actor import SessionLog
 from sapwood.cli.main import sapwood
@@ -210,6 +211,7 @@ ACTORS: Mapping[str, type[Actor[Any]]] = {
     "projection": Projection,
     "exclusion": Exclusion,
     "model": ModelActor,
+    "navigation": Navigation,
     "agent": Agent,
     "compaction": Compaction,
 }
