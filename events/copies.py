@@ -7,7 +7,7 @@ ours, and the parts that nobody can change are shared: most of what is said is t
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import msgspec
 from msgspec import inspect
@@ -19,15 +19,15 @@ _ATOMS: Final = frozenset({str, int, float, bool, bytes, type(None)})
 
 def detached(value: T) -> T:
     """A value that shares nothing with this one that could change; the same object where nothing in it can."""
-    return _detached(value)
+    return cast("T", _detached(value))
 
 
 def _detached(value: Any) -> Any:
-    kind = type(value)
+    kind: type = type(value)
     if kind in _ATOMS:
         return value
     if kind is tuple:
-        copies = None
+        copies: list[Any] | None = None
         for at, item in enumerate(value):
             copy = _detached(item)
             if copy is not item:
@@ -36,19 +36,18 @@ def _detached(value: Any) -> Any:
         return value if copies is None else tuple(copies)
     if kind is dict or kind is list:
         return _copy(value)
-    changes = None
+    changes: dict[str, Any] = {}
     for name in _open_fields(kind):
         was = getattr(value, name)
         copy = _detached(was)
         if copy is not was:
-            changes = changes or {}
             changes[name] = copy
-    return value if changes is None else msgspec.structs.replace(value, **changes)
+    return value if not changes else msgspec.structs.replace(value, **changes)
 
 
 def _copy(value: Any) -> Any:
     """However deep, and each container once."""
-    copies = {id(value): value.copy()}
+    copies: dict[int, Any] = {id(value): value.copy()}
     todo = [copies[id(value)]]
     while todo:
         holder = todo.pop()

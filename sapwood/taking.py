@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from typing import TYPE_CHECKING, Final, cast, get_args
 
@@ -17,7 +18,7 @@ from sapwood.actors.environment import Environment
 from sapwood.actors.session_log.capping import MOST_BYTES, too_long
 from sapwood.actors.session_log.hygiene import uncontrolled
 from sapwood.actors.tools.tool import AskPerson, Tool, tool
-from sapwood.events.base import Json, listed
+from sapwood.events.base import Json, is_array, is_object, listed
 from sapwood.events.codec import why_unwritable
 from sapwood.events.commands import Input
 from sapwood.events.content import ImageContent
@@ -219,6 +220,9 @@ def take_replacement(replacement: object) -> Replacement | None:
 
 def take_json(value: object) -> Json:
     """A copy of what can be written as JSON: whoever gave it may change it later."""
+    what = _no_json(value)
+    if what is not None:
+        raise Refused("bad-input", f"what is kept in the log is JSON, and {what} is none")
     try:
         copy: Json = msgspec.to_builtins(value)
         why_not = why_unwritable(copy)
@@ -227,6 +231,25 @@ def take_json(value: object) -> Json:
     except (TypeError, ValueError, RecursionError, OverflowError) as fault:
         why_not = str(fault)
     raise Refused("bad-input", f"what is kept in the log is JSON, and this is not: {why_not}")
+
+
+def _no_json(value: object) -> str | None:
+    """What of it would be kept as something else: a key that is no text, bytes, a number that is none."""
+    try:
+        todo: list[Json] = [msgspec.to_builtins(value, builtin_types=(bytes, bytearray))]
+    except (TypeError, ValueError, RecursionError, OverflowError):
+        return None  # what writes it says why
+    while todo:
+        one = todo.pop()
+        if is_object(one):
+            if strange := [key for key in cast("dict[object, Json]", one) if not isinstance(key, str)]:
+                return f"the key {shown(strange[0])}"
+            todo.extend(one.values())
+        elif is_array(one):
+            todo.extend(one)
+        elif isinstance(one, bytes | bytearray) or (isinstance(one, float) and not math.isfinite(one)):
+            return shown(one)
+    return None
 
 
 def take_event(event: object) -> Event:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -49,7 +49,6 @@ _UNWRITABLE: Final = (ValueError, TypeError, OverflowError, RecursionError)
 Change = Callable[[Sequence[str]], Sequence[str]]
 """All texts of a message, in order, to as many others."""
 _S = TypeVar("_S", bound=msgspec.Struct)
-_C = TypeVar("_C", UserContent, tuple[UserBlock, ...])
 
 
 def clean(entry: KnownEntry, *, limit: int = MOST_BYTES) -> KnownEntry:
@@ -93,7 +92,7 @@ def _tidy(entry: KnownEntry, limit: int) -> KnownEntry:
             return _with(entry, message=_with(message, content=kept, details=_shorter(details)))
         case MessageEntry(message=CustomMessage(content=content, details=details) as message):
             return _with(
-                entry, message=_with(message, content=_content(_fewer(content), capped), details=_shorter(details))
+                entry, message=_with(message, content=_content(_fewer_in(content), capped), details=_shorter(details))
             )
         case MessageEntry(message=BashExecutionMessage(command=command, output=output) as message):
             command, output = capped([command, output])
@@ -101,7 +100,7 @@ def _tidy(entry: KnownEntry, limit: int) -> KnownEntry:
         case MessageEntry(message=UserMessage(content=content) as message):
             return _with(entry, message=_with(message, content=_content(content, _all_uncontrolled)))
         case CustomMessageEntry(content=content, details=details):
-            return _with(entry, content=_content(_fewer(content), capped), details=_shorter(details))
+            return _with(entry, content=_content(_fewer_in(content), capped), details=_shorter(details))
         case _:
             return entry
 
@@ -110,14 +109,18 @@ def _all_uncontrolled(texts: Sequence[str]) -> Sequence[str]:
     return [uncontrolled(text) for text in texts]
 
 
-def _fewer(content: _C) -> _C:
+def _fewer(blocks: tuple[UserBlock, ...]) -> tuple[UserBlock, ...]:
     """At most so many blocks: of more, the first and the last, and between them a text that tells how many are gone."""
-    if isinstance(content, str) or len(content) <= MOST_BLOCKS:
-        return content
+    if len(blocks) <= MOST_BLOCKS:
+        return blocks
     head = MOST_BLOCKS // 2
     tail = MOST_BLOCKS - head - 1
-    told = f"[... {len(content) - head - tail:,} of {len(content):,} blocks left out ...]"
-    return cast("_C", (*content[:head], TextContent(text=told), *content[-tail:]))
+    told = f"[... {len(blocks) - head - tail:,} of {len(blocks):,} blocks left out ...]"
+    return (*blocks[:head], TextContent(text=told), *blocks[-tail:])
+
+
+def _fewer_in(content: UserContent) -> UserContent:
+    return content if isinstance(content, str) else _fewer(content)
 
 
 def _shorter(details: Json) -> Json:

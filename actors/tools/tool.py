@@ -150,9 +150,8 @@ def tool(
     """
 
     def made(function: Callable[..., object]) -> Tool:
-        if not inspect.isroutine(function) or isinstance(
-            function, functools.partial
-        ):  # a partial tells of no annotations
+        given: object = function
+        if isinstance(given, functools.partial) or not inspect.isroutine(given):  # a partial tells of no annotations
             raise Refused(
                 "bad-input",
                 f"a tool is a function with typed arguments, not {shown(function)}: write one, with an annotation for each argument",

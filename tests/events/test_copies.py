@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from sapwood.events.base import Json
+from sapwood.events.base import Json, is_array, is_object
 from sapwood.events.content import ToolCall
 from sapwood.events.copies import detached
 from sapwood.events.deltas import TextDelta, ToolCallEnd
@@ -18,17 +18,17 @@ from tests.build import MS, assistant, message_entry, result, user
 from tests.strategies import of
 
 
-def containers(value: Any) -> set[int]:
+def containers(value: object) -> set[int]:
     """The identities of all dictionaries and lists in it."""
+    items: list[object] = []
     if isinstance(value, msgspec.Struct):
-        return set().union(*(containers(getattr(value, name)) for name in value.__struct_fields__))
-    if isinstance(value, tuple):
-        return set().union(*map(containers, value))
-    if isinstance(value, dict):
-        return {id(value)}.union(*map(containers, value.values()))
-    if isinstance(value, list):
-        return {id(value)}.union(*map(containers, value))
-    return set()
+        items = [getattr(value, name) for name in value.__struct_fields__]
+    elif is_object(value):
+        items = [*value.values()]
+    elif is_array(value):
+        items = [*value]
+    found = {id(value)} if type(value) in {dict, list} else set[int]()
+    return found.union(*map(containers, items))
 
 
 @given(of(KnownEntry) | of(Event))

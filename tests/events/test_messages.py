@@ -128,8 +128,9 @@ def test_a_provider_that_knows_of_no_cache_reports_zeros_there_and_they_are_writ
 )
 def test_what_no_call_can_have_taken_is_refused(fields: dict[str, Any], words: str) -> None:
     """It used to be found out when the answer was over."""
+    given: Any = {"input": 1, "output": 1, **fields}
     with pytest.raises(Refused) as caught:
-        Usage.of(**{"input": 1, "output": 1, **fields})
+        Usage.of(**given)
     assert str(caught.value) == words
 
 

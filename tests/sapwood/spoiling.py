@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import msgspec
+
+from sapwood.events.base import is_array, is_object
 
 
 def spoil(value: Any) -> None:
     """Put something that is no JSON into each dictionary and list of it."""
+    items: list[Any] = []
     if isinstance(value, msgspec.Struct):
-        for name in value.__struct_fields__:
-            spoil(getattr(value, name))
-    elif isinstance(value, dict):
-        for item in [*value.values()]:
-            spoil(item)
+        items = [getattr(value, name) for name in value.__struct_fields__]
+    elif is_object(value):
+        items = [*value.values()]
         value["spoilt"] = {1}
-    elif isinstance(value, list | tuple):
-        for item in [*value]:
-            spoil(item)
-        if isinstance(value, list):
-            value.append({1})
+    elif is_array(value):
+        items = [*value]
+    for item in items:
+        spoil(item)
+    if not isinstance(value, tuple) and is_array(value):
+        cast("list[Any]", value).append({1})

@@ -40,7 +40,6 @@ WHEN: Final = 3.0
 """Seconds after which it is stopped: each of them is at it by then."""
 ONE_IN: Final = 9
 """Of the moments at which it may be stopped, the ordinary run tries one in so many; the others are tried in the full one."""
-T = TypeVar("T")
 
 
 @asynccontextmanager

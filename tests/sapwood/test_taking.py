@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from sapwood import Environment, ImageContent, Model, Refused, Scripted, Store, SystemPrompt
 from sapwood.actors.kernel import Receipt, Verdict
+from sapwood.events.base import Json
 from sapwood.events.ids import EntryId
 from sapwood.events.runtime import AgentStart
 from sapwood.store.memory import MemoryStore
@@ -19,6 +21,7 @@ from sapwood.taking import (
     take_folder,
     take_images,
     take_input,
+    take_json,
     take_model,
     take_path,
     take_place,
@@ -178,6 +181,29 @@ def test_a_session_id_is_text() -> None:
 def test_an_event_is_one_of_the_vocabulary(event: object) -> None:
     assert take_event(AgentStart()) == AgentStart()
     assert "an event is one of those in sapwood.events.runtime" in refused(take_event, event)
+
+
+@pytest.mark.parametrize(
+    ("value", "what"),
+    [
+        (math.nan, "nan"),
+        ([1, {"a": (math.inf,)}], "inf"),
+        ({"a": {1: 2}}, "the key 1"),
+        ({None: 1}, "the key None"),
+        ({"a": b"bytes"}, "b'bytes'"),
+        ({"a": [bytearray(b"x")]}, "bytearray(b'x')"),
+    ],
+)
+def test_what_would_be_kept_as_something_else_is_no_json(value: object, what: str) -> None:
+    """It used to be kept as null, as text, as base64: another thing than was given."""
+    assert refused(take_json, value) == f"what is kept in the log is JSON, and {what} is none"
+
+
+def test_json_is_kept_as_a_copy() -> None:
+    value: dict[str, Json] = {"a": [1, None, "x", 1.5, True, {}]}
+    copy = take_json(value)
+    assert copy == value
+    assert copy["a"] is not value["a"]
 
 
 @pytest.mark.parametrize("since", ["1", 1.0, True])

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from typing import cast
 
 import pytest
 import trio
@@ -16,9 +17,11 @@ def raised_in_another_loop(work: Callable[[], object]) -> object:
     async def main() -> object:
         try:
             given = work()
-            return await given if hasattr(given, "__await__") else given
+            if isinstance(given, Awaitable):
+                await cast("Awaitable[object]", given)
         except WrongThread as error:
             return error
+        return None
 
     return trio.run(main)
 

@@ -44,7 +44,11 @@ def test_a_file_that_would_be_waited_for_is_told_as_such(tmp_path: Path, monkeyp
     """Such as /proc/kmsg: the model used to be told that None has no attribute."""
     nothing_yet, writes = os.pipe()
     os.set_blocking(nothing_yet, False)
-    monkeypatch.setattr(RealDisk, "open_read", lambda _disk, _path: os.dup(nothing_yet))
+
+    def open_it(_disk: RealDisk, _path: str) -> int:
+        return os.dup(nothing_yet)
+
+    monkeypatch.setattr(RealDisk, "open_read", open_it)
     why = f"{tmp_path}/log cannot be read: nothing is there now, and whoever writes it may go on."
 
     assert refusal(called(read_file, tmp_path, path="log")) == why

@@ -198,7 +198,10 @@ def mutable(a: list[int] = [1]) -> None:  # noqa: B006
             "the parameter 'b' of the tool 'unheard' is of a type that no model can be told: object",
         ),
         (lambda: tool(mutable), "the parameter 'a' of the tool 'mutable' has a default that is none"),
-        (lambda: tool(unknown), "the annotations of the tool 'unknown' cannot be read: name 'Nowhere' is not defined"),
+        (
+            lambda: tool(cast("Callable[..., object]", unknown)),
+            "the annotations of the tool 'unknown' cannot be read: name 'Nowhere' is not defined",
+        ),
         (lambda: tool(cast("Any", "text")), "a tool is a function with typed arguments, not 'text'"),
         (lambda: tool(name="x")(cast("Any", 5)), "a tool is a function with typed arguments, not 5"),
         (lambda: tool(functools.partial(many, 1)), "a tool is a function with typed arguments, not functools.partial"),
