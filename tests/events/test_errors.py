@@ -19,6 +19,7 @@ from sapwood.events.errors import (
     CompactionFailed,
     ContextTooLarge,
     InvalidSessionId,
+    NavigationFailed,
     NewerVersion,
     NotAnEntry,
     NotASession,
@@ -79,6 +80,11 @@ SAID: list[tuple[SapwoodError, dict[str, object], str]] = [
         ),
     ),
     (StoreError("broken"), {}, "broken"),
+    (
+        NavigationFailed("Navigation cancelled", aborted=True),
+        {"aborted": True},
+        "Navigation cancelled",
+    ),
     (
         NotASession("x.jsonl"),
         {"path": "x.jsonl"},
@@ -221,6 +227,7 @@ PARENTS = {
     "ContextTooLarge": SapwoodError,
     "StoreError": SapwoodError,
     "NotASession": StoreError,
+    "NavigationFailed": SapwoodError,
     "NewerVersion": StoreError,
     "CannotWrite": StoreError,
     "CannotOpen": StoreError,
