@@ -9,7 +9,7 @@ import pytest
 import trio
 import trio.testing
 
-from sapwood import Refused, ScriptedAnswer, Session, StoreError
+from sapwood import Refused, ScriptedAnswer, Session, StaleLeaf, StoreError
 from sapwood.actors.kernel import OperationCrashed
 from sapwood.actors.kernel.tap import Receipt
 from sapwood.actors.kernel.testing import CrashAt, Recording
@@ -19,6 +19,7 @@ from sapwood.events.errors import NavigationFailed, ReadOnly
 from sapwood.events.requests import NavigateTo, StopNavigation
 from sapwood.events.runtime import Diagnostic, SessionTree
 from tests.actors.navigation.asked import asked
+from tests.build import usage
 from tests.sapwood.branching import FOUND, at, branching, position_of, state_of
 from tests.sapwood.striking import StrikeAt
 from tests.talking import drain
@@ -168,3 +169,36 @@ async def test_a_label_that_stands_nowhere_is_told() -> None:
         await session.navigate(None, summarize=True, label="lost")
 
         assert [event.code for event in drain(reader) if isinstance(event, Diagnostic)] == ["label_dropped"]
+
+
+@pytest.mark.parametrize("said", [True, False])
+async def test_what_is_said_on_the_old_branch_meanwhile_makes_it_stale_and_bookkeeping_does_not(
+    said: bool, autojump_clock: trio.testing.MockClock
+) -> None:
+    """A summary of less than what is left would be one of another branch (S6)."""
+    slow = ScriptedAnswer(text=FOUND, wait=9, usage=usage(5))
+    async with branching(summaries=[slow]) as (session, _), trio.open_nursery() as nursery:
+        came: list[object] = []
+
+        async def move() -> None:
+            try:
+                came.append(await ask(session, asked("a1", summarize=True)))
+            except StaleLeaf as stale:
+                came.append(stale)
+
+        nursery.start_soon(move)
+        await trio.sleep(1)
+        last = await session.edit(at("a2"), None) if said else await session.append_custom("state")
+        await trio.sleep(60)
+
+        [outcome] = came
+        if said:
+            assert isinstance(outcome, StaleLeaf)
+            assert (outcome.expected, outcome.actual) == ("a3", last)
+            assert position_of(session) == last
+            assert session.tree().of_kind("branch_summary") == ()
+        else:
+            assert isinstance(outcome, Navigated)
+            assert outcome.summary is not None
+            assert outcome.summary.from_id == last, "the leaf as it was left"
+        assert session.stats().by_purpose["branch_summary"].input == 5
