@@ -92,8 +92,8 @@ class Compaction(Actor[CompactNow | StopCompaction]):
                 return await self._told(asked, telling)
             finally:
                 lease.compacting = False
-        await self._means.exclusion.ask(Acquire(newcomer="compaction", key=asked.key))
         try:
+            await self._means.exclusion.ask(Acquire(newcomer="compaction", key=asked.key))
             telling.start()
             return await self._told(asked, telling)
         finally:

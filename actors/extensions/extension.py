@@ -21,6 +21,7 @@ from sapwood.events.hooks import (
     AnyQuestion,
     Question,
     SessionBeforeCompact,
+    SessionBeforeTree,
     SessionShutdown,
     ToolCallQuestion,
     ToolResultQuestion,
@@ -35,7 +36,14 @@ LIMITS: Final[Mapping[type[Question[Any]], float]] = {
 }
 """Questions whose handlers have another limit, unless they say otherwise."""
 
-ASKED: Final[frozenset[type[Question[Any]]]] = frozenset({SessionBeforeCompact, ToolCallQuestion, ToolResultQuestion})
+ASKED: Final[frozenset[type[Question[Any]]]] = frozenset(
+    {
+        SessionBeforeCompact,
+        SessionBeforeTree,
+        ToolCallQuestion,
+        ToolResultQuestion,
+    }
+)
 """The questions that this release asks: handlers of the others wait for a later one, and their extension is told so."""
 
 A = TypeVar("A")

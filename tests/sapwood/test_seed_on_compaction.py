@@ -31,6 +31,7 @@ from sapwood.actors.exclusion.table import BUSY, decide
 from sapwood.actors.summaries.contract import HEADINGS
 from sapwood.actors.summaries.file_lists import Files, listed
 from sapwood.actors.summaries.flatten import TOOL_RESULT_MAX, flatten
+from sapwood.events.base import is_object
 from sapwood.events.entries import Compaction, ContextEdit, MessageEntry
 from sapwood.events.errors import CompactionFailed
 from sapwood.events.hooks import Cancel, ProvideSummary, SessionBeforeCompact
@@ -370,7 +371,7 @@ async def test_the_entry_has_what_it_needs() -> None:
         assert entry.usage is not None
         assert entry.usage.total_tokens == 77
         assert entry.from_hook is None
-        assert isinstance(entry.details, dict)
+        assert is_object(entry.details)
         assert (entry.details["readFiles"], entry.details["modifiedFiles"]) == ([], [])
         assert entry.system_message is not None
         assert entry.system_message.sections == {"preamble": "You help.", "house": "<house>\nBe brief.\n</house>"}

@@ -76,7 +76,7 @@ def test_a_tool_takes_what_the_story_says() -> None:
 def test_a_tool_gives_what_the_story_says(tool: str, told: str, tmp_path: Path) -> None:
     text = (
         f"title: x\ntools: {{it: {tool}}}\nanswers: {{turn: [{{calls: [{{name: it, arguments: {{n: 3}}}}]}}, {{text: ok}}]}}\n"
-        f'steps:\n  - prompt: hi\nexpect:\n  projection: [..., {{role: toolResult, text: "{told}"}}, assistant]\n'
+        f"steps:\n  - prompt: hi\nexpect:\n  projection: [..., {{role: toolResult, text: '{told}'}}, assistant]\n"
     )
 
     assert play(written(tmp_path, text)).differences == ()
