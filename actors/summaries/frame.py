@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final
 
 TAGS: Final = (
@@ -37,15 +38,17 @@ def _spelled(tag: str) -> str:
     return _HYPHEN.join(_GAP.join(word) for word in tag.split("-"))
 
 
-_TAG: Final = re.compile(
-    rf"<(?=[\s/\\\u2044\u2215{_UNSEEN}]*+(?:{'|'.join(map(_spelled, TAGS))})(?!{_GAP}-?{_GAP}\w))", re.IGNORECASE
-)
-"""The `<` of a tag of ours, open or closed by a `>` or not: what follows a text may close it."""
+@cache  # made when it is first needed: it takes longer than most of what is imported
+def _tag() -> re.Pattern[str]:
+    """The `<` of a tag of ours, open or closed by a `>` or not: what follows a text may close it."""
+    return re.compile(
+        rf"<(?=[\s/\\\u2044\u2215{_UNSEEN}]*+(?:{'|'.join(map(_spelled, TAGS))})(?!{_GAP}-?{_GAP}\w))", re.IGNORECASE
+    )
 
 
 def neutral(text: str) -> str:
     """The text with `&lt;` for the `<` of whatever reads as a tag of ours."""
-    return _TAG.sub("&lt;", text)
+    return _tag().sub("&lt;", text)
 
 
 def framed(
