@@ -116,7 +116,8 @@ class Agent(Actor[Asked]):
             case Abort():
                 return Start(self._abort, name="abort", owner="actor")
             case Compact():
-                return Start(lambda: self._compacting.compact(message), name="compact", tells=True)
+                name = self._compacting.under_way.begin(f"compact {message.entry_id}")
+                return Start(lambda: self._compacting.compact(message), name=name, tells=True)
             case Navigate():
                 name, navigate = self._navigating.begin(message)
                 return Start(navigate, name=name, tells=True)
@@ -132,7 +133,7 @@ class Agent(Actor[Asked]):
 
     def _go_on(self, ended: str) -> Start | None:
         """What was said while somebody else had the tree starts a run now."""
-        if not self._navigating.has_news(ended):
+        if not (self._compacting.under_way.has_news(ended) or self._navigating.under_way.has_news(ended)):
             return None
         run = self._runs.new(self._desk.pen.new_id())
         return Start(lambda: self._run(None, run), name=f"run {run.key}")

@@ -34,29 +34,29 @@ class Checkpoints:
         """Compact, if what is to be sent is beyond the threshold. Raises `ContextTooLarge` for what cannot be made to fit the window."""
         desk = self._desk
         budget = desk.settings.of(desk.chosen.model)
-        if do.incoming:
+        if do.incoming or do.said:
             self._progress.has_input()
         if budget.enabled and desk.pen.view.tree.leaf is not None and not run.stopped:
             await self._look(do, budget, run)
         return Checked()
 
     async def _look(self, do: Check, budget: Budget, run: Run) -> None:
-        desk = self._desk
+        desk, key = self._desk, self._desk.chosen.model.key
         incoming = sum(heuristic(UserMessage(content=one.content, timestamp=0)) for one in do.incoming)
         measured = await insist(desk.projection, Measure())
         tokens = measured.tokens + incoming
         if not budget.is_over(tokens):
             return
-        if self._progress.may(tokens):
+        if self._progress.may(tokens, key):
             compacted = await self._compact("threshold", run)
             if isinstance(compacted, Compacted):
                 tokens = compacted.tokens_after + incoming
                 if budget.is_over(tokens):
-                    self._progress.came_to_nothing(tokens, budget.window, TOO_LITTLE)
+                    self._progress.came_to_nothing(tokens, budget.window, key, TOO_LITTLE)
             elif run.stopped:
                 return
             else:
-                self._progress.came_to_nothing(tokens, budget.window, str(compacted))
+                self._progress.came_to_nothing(tokens, budget.window, key, str(compacted))
         if do.sends and tokens > budget.window and not await self._fits(budget.window - incoming):
             surveyed = await insist(desk.projection, Survey(tokens=tokens))
             raise ContextTooLarge(tokens, budget.window, largest(surveyed), self._progress.why)

@@ -22,7 +22,7 @@ class Compacting:
     def __init__(self, desk: Desk, runs: Runs) -> None:
         self._desk = desk
         self._runs = runs
-        self.under_way = UnderWay(desk.compaction, lambda key: StopCompaction(key=key))
+        self.under_way = UnderWay(desk.compaction, lambda key: StopCompaction(key=key), desk.shelf.queues)
 
     async def compact(self, message: Compact) -> Compacted:
         """Stop the run that is on, hand back what waits to be said, and compact. `Refused` where another one has the tree."""

@@ -207,7 +207,7 @@ def _took(state: RunState, took: Took) -> RunState:
     more: tuple[Do, ...] = (TakeNext((took.queue,), begins=False),) if mode == "all" else ()
     things = (TellQueue(), *_saying(taken), *more)
     if not asked.begins:
-        return _first(state, *things)
+        return _first(state, *things, Check(said=True))  # it joins the request that is about to be made
     if took.queue == "follow_up":
         things = (*things, STEERED)
     return _opened(state, (taken,), *things) if state.over else _next_turn(state, (taken,), *things)

@@ -71,6 +71,8 @@ class Check:
 
     incoming: tuple[Input, ...] = ()
     """What is about to be said, besides what the log has."""
+    said: bool = False
+    """Whether something new has just been said, and is in the log."""
     sends: bool = True
     """Whether a request follows: one that cannot be made to fit is not sent (C17)."""
 

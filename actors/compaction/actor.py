@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final, assert_never
 
 import attrs
@@ -14,7 +15,8 @@ from sapwood.actors.compaction.telling import Telling
 from sapwood.actors.compaction.threshold import Budget, CompactionSettings
 from sapwood.actors.compaction.writing import Author, Draft
 from sapwood.actors.exclusion.lease import Lease
-from sapwood.actors.kernel import Actor, Ref, Reply, Start, insist
+from sapwood.actors.kernel import CRASHES, Actor, Ref, Reply, Start, insist
+from sapwood.actors.projection.counter import UNITS_PER_TOKEN, heuristic, units
 from sapwood.actors.projection.system_prompt import replay
 from sapwood.actors.session_log.run_log import Pen
 from sapwood.actors.stops import Stops
@@ -29,6 +31,10 @@ from sapwood.events.runtime import Diagnostic, Event
 
 CANCELLED: Final = "Compaction cancelled"
 """Pi's words for one that somebody stopped."""
+
+
+MEASURING: Final = 0.1
+"""Seconds: half of what an abort may take."""
 
 
 @attrs.frozen(kw_only=True)
@@ -125,9 +131,17 @@ class Compaction(Actor[CompactNow | StopCompaction]):
                 if draft.model is not None:
                     await means.author.bill(draft.usage, draft.model, str(fault))
                 raise
-            telling.done(entry)
-            measured = await insist(means.projection, Measure())
-        return Compacted(entry=entry, tokens_after=measured.tokens)
+            tokens_after = await self._measured(planned, entry)
+        telling.done(entry)  # and nothing is waited for until the tree is given back: who hears of it may have it
+        return Compacted(entry=entry, tokens_after=tokens_after)
+
+    async def _measured(self, planned: Plan, entry: CompactionEntry) -> int:
+        """What the context comes to now; by the rule of thumb where it cannot be counted at once. The entry is in the log all the same."""
+        with suppress(StoreError, *CRASHES), trio.move_on_after(MEASURING):
+            measured = await insist(self._means.projection, Measure())
+            return measured.tokens
+        kept = sum(heuristic(message) for one in planned.kept for message in one.messages)
+        return kept + units(entry.summary) // UNITS_PER_TOKEN
 
     def _budget(self, asked: CompactNow) -> Budget:
         budget = self._means.settings.of(asked.model)

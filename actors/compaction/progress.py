@@ -1,7 +1,7 @@
 """When another compaction by itself is worth trying (C17). No I/O.
 
 1. One that failed, was refused, or freed too little is not tried again for the same context: not before there is new input, or the
-   context has grown by `GROWTH` of the window.
+   context has grown by `GROWTH` of the window, or another model is to read it.
 2. So the calls that one input can cost are bounded by what is said in its run, whatever settings, extensions and models do.
 """
 
@@ -18,6 +18,7 @@ class Progress:
 
     def __init__(self) -> None:
         self._quiet_until: float | None = None
+        self._model: str | None = None
         self.why: str | None = None
         """Why the last one came to nothing."""
 
@@ -25,11 +26,12 @@ class Progress:
         """Somebody says something new."""
         self._quiet_until = self.why = None
 
-    def may(self, tokens: int) -> bool:
-        """Whether a context of so many tokens is to be compacted."""
-        return self._quiet_until is None or tokens > self._quiet_until
+    def may(self, tokens: int, model: str) -> bool:
+        """Whether a context of so many tokens is to be compacted for this model."""
+        return self._quiet_until is None or model != self._model or tokens > self._quiet_until
 
-    def came_to_nothing(self, tokens: int, window: int, why: str) -> None:
-        """It was tried with so many tokens, and these are still there."""
+    def came_to_nothing(self, tokens: int, window: int, model: str, why: str) -> None:
+        """It was tried with so many tokens for this model, and these are still there."""
+        self._model = model
         self._quiet_until = tokens + GROWTH * window
         self.why = why

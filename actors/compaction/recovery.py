@@ -57,7 +57,9 @@ def recovery(answer: AssistantMessage, model: Model) -> Recovery | None:
 
 
 def _is_early(answer: AssistantMessage, model: Model) -> bool:
-    """Whether an answer was cut off before it had filled its own limit."""
+    """Whether an answer was cut off before it had filled its own limit. Without a usage nobody can tell: it stands."""
+    if context_tokens(answer.usage) == 0:
+        return False
     if model.max_output:
         return answer.usage.output < model.max_output
     return context_tokens(answer.usage) >= NEARLY * model.window

@@ -112,7 +112,7 @@ class Answer:
         """Until one event that says something: its pieces, if it brings any."""
         while True:
             while self._events:
-                pieces = self._decoder.feed(self._events.popleft())
+                pieces = self._decoder.feed(self._bare(self._events.popleft()))
                 if pieces is not None:
                     self._pieces.extend(pieces)
                     return
@@ -121,6 +121,12 @@ class Answer:
                 self._end()
                 return
             self._events.extend(self._reader.feed(chunk))
+
+    def _bare(self, event: ServerEvent) -> ServerEvent:
+        """The event without the key, before anything of it is cut or kept: a server may repeat it anywhere (M1)."""
+        if not self._key or self._key not in event.data:
+            return event
+        return ServerEvent(event.name, hidden(event.data, self._key))
 
     def _end(self) -> None:
         self._pieces.extend(self._decoder.end())

@@ -20,7 +20,7 @@ import trio
 from sapwood.actors.environment import Environment
 from sapwood.actors.model.answering import CLOSING_TIME, Answer, Body, translated, without_key
 from sapwood.actors.model.credentials import Credentials
-from sapwood.actors.model.failing import refusal
+from sapwood.actors.model.failing import hidden, refusal
 from sapwood.actors.model.providers.base import Piece, Request
 from sapwood.actors.model.wire import Codec, HttpRequest
 from sapwood.events.errors import ProviderError, Refused, shown
@@ -198,7 +198,8 @@ class HttpProvider:
                 if translated(error, key) is None:  # else what came until then says enough
                     raise
         headers = {name.lower(): value for name, value in response.headers.items()}
-        refused = refusal(self._codec.wire, response.status_code, headers, said, self._environment.now_ms())
+        bare = hidden(said.decode("utf-8", "replace"), key).encode() if key else said  # before anything of it is cut
+        refused = refusal(self._codec.wire, response.status_code, headers, bare, self._environment.now_ms())
         return without_key(refused, key)
 
 

@@ -24,6 +24,10 @@ MARGIN: Final = 0.15
 """Of a large request, what is left free."""
 SHORT: Final = 32_768
 """Below this much room the margin is given up, down to `LEAST_MARGIN`: a short answer is better than none."""
+LEAST_ROOM: Final = 8_192
+"""Tokens that an answer gets however large its request is taken to be, or a quarter of a small window. The estimate is a third above the
+truth for English and for code: an answer of one token would be nobody's, and a request that does not fit is told by its server (unlike
+Pi, whose formula goes down to 1)."""
 
 
 def output_limit(request: Request) -> int | None:
@@ -38,7 +42,7 @@ def output_limit(request: Request) -> int | None:
     room = window - sent - max(LEAST_MARGIN, _up(sent * MARGIN))
     if room < SHORT:
         room = min(SHORT, window - sent - LEAST_MARGIN)
-    return max(1, min(wanted, room))
+    return max(1, min(wanted, max(room, min(LEAST_ROOM, window // 4))))
 
 
 def estimated(messages: Iterable[Message]) -> int:

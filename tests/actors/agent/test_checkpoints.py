@@ -9,7 +9,17 @@ import pytest
 import trio
 import trio.testing
 
-from sapwood import ContextTooLarge, Extension, ExtensionContext, Failed, Model, ScriptedAnswer
+from sapwood import (
+    CannotWrite,
+    ContextTooLarge,
+    Extension,
+    ExtensionContext,
+    Failed,
+    Measured,
+    Model,
+    ScriptedAnswer,
+    Session,
+)
 from sapwood.actors.compaction.recovery import FAILED_WORDS
 from sapwood.events.entries import ContextEdit, UsageEntry
 from sapwood.events.hooks import Cancel, SessionBeforeCompact
@@ -292,3 +302,42 @@ async def test_no_mix_of_failures_goes_round_for_ever(size: int) -> None:
                 await talk.session.prompt("go")
 
         assert 1 <= talk.news().count("compaction_start") <= 4
+
+
+async def test_what_is_steered_is_weighed_before_the_request_that_it_joins() -> None:
+    """It was sent, though it was larger than the window."""
+    said: list[Session] = []
+
+    async def look() -> str:
+        """Look."""
+        said[0].steer(sized(9_500, "much"))
+        return "seen"
+
+    turns: list[ScriptedAnswer | str] = [ScriptedAnswer(calls=(call("c1", "look"),)), "on"]
+    async with conversation(GOOD, turns=turns, settings=ON, tools=[look], each=300) as talk:
+        said.append(talk.session)
+        await talk.session.prompt("go")
+
+        purposes = [one.purpose for one in talk.provider.requests]
+        assert purposes[-2:] == ["compaction", "turn"] or purposes[-3:] == ["compaction", "turn_prefix", "turn"]
+        assert len(talk.compactions()) == 1
+
+
+async def test_what_is_in_the_log_is_told_as_done_though_nothing_can_be_measured_behind_it() -> None:
+    """It was told as done, and its asker was told that it had failed."""
+    async with conversation(GOOD, settings=ON) as talk:
+        await talk.session.prompt(big(400))
+        projection = talk.session._wiring.fold()
+        measure = projection.measure
+
+        def broken() -> Measured:
+            if talk.compactions():
+                raise CannotWrite("s.jsonl", OSError(5, "Input/output error"))
+            return measure()
+
+        projection.measure = broken  # type: ignore[method-assign]
+        compacted = await talk.session.compact()
+
+        assert [compacted.entry] == talk.compactions()
+        assert compacted.tokens_after > 0
+        assert order(talk.told())[-3:] == DONE

@@ -23,25 +23,15 @@ def said(name: str) -> Input:
     return Input(entry_id=EntryId(name), text=name, timestamp=MS)
 
 
-def test_only_what_was_said_since_it_was_asked_for_is_news() -> None:
+def test_each_has_a_name_of_its_own_and_what_waited_before_it_is_no_news() -> None:
     shelf = Shelf()
     shelf.queues.add("steering", said("before"))
     navigating = Navigating(desk(shelf))
-    quiet, _ = navigating.begin(Navigate(target=at("a1")))
-    assert not navigating.has_news(quiet)
-    name, _ = navigating.begin(Navigate(target=at("a1")))
-    shelf.queues.add("follow_up", said("meanwhile"))
+    one, _ = navigating.begin(Navigate(target=at("a1")))
+    two, _ = navigating.begin(Navigate(target=None))
 
-    assert navigating.has_news(name)
-    assert navigating.has_news("another operation"), "of which nothing was noted"
-
-
-def test_nothing_that_waits_is_no_news() -> None:
-    navigating = Navigating(desk(Shelf()))
-    name, _ = navigating.begin(Navigate(target=None))
-
-    assert not navigating.has_news(name)
-    assert not navigating.has_news("compact")
+    assert one != two
+    assert [navigating.under_way.has_news(name) for name in (one, two)] == [False, False]
 
 
 async def test_it_is_asked_with_the_sessions_present_model() -> None:

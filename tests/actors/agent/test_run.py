@@ -410,7 +410,7 @@ def test_steering_joins_the_turn_that_begins_with_a_follow_up() -> None:
         step = followed._do(do)
 
     at = done.index("message_end user f1")
-    assert done[at : at + 7] == ["message_end user f1", "take steering", *queue_taken("s1"), "model 1"]
+    assert done[at : at + 8] == ["message_end user f1", "take steering", *queue_taken("s1"), "look", "model 1"]
 
 
 def test_what_begins_with_steering_looks_for_no_more_of_it() -> None:

@@ -72,6 +72,12 @@ def test_without_a_limit_of_its_own_an_answer_that_fills_the_window_was_cut_off(
     assert recovery(ended("length", usage), model) == called_for
 
 
+def test_a_long_answer_of_a_server_that_reports_no_usage_stands() -> None:
+    model = Model(provider="p", id="m", context_window=1_000, max_output=100)
+
+    assert recovery(assistant("all that it had room for", stop="length"), model) is None
+
+
 def test_of_an_unknown_window_only_what_the_provider_says_is_believed() -> None:
     model = Model(provider="scripted", id="unknown")
 
