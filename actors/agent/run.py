@@ -49,6 +49,7 @@ from sapwood.actors.compaction.recovery import FAILED_WORDS, Recovery
 from sapwood.actors.model.retry import Again, No, RetryPolicy, retry_answer
 from sapwood.events.commands import Input, QueueMode
 from sapwood.events.content import ToolCall
+from sapwood.events.failures import failure_of
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import AssistantMessage, Message, SystemMessage, UserMessage
 from sapwood.events.runtime import (
@@ -57,6 +58,7 @@ from sapwood.events.runtime import (
     AutoRetryEnd,
     AutoRetryStart,
     CompactionEnd,
+    Diagnostic,
     MessageEnd,
     MessageStart,
     SessionCompactFailed,
@@ -249,7 +251,7 @@ def _answered(state: RunState, answer: AssistantMessage, entry_id: EntryId) -> R
         case "error" | "aborted" as reason, _:
             gave_up = (_gave_up(state, answer.error_message),) if state.attempt else ()
             last = (End(aborted=True),) if reason == "aborted" else (LOOKED, NEXT)
-            todo = (turn_end, *_closing(state), *gave_up, *last)
+            todo = (turn_end, *_closing(state), *gave_up, *_why_not(state.retry, answer), *last)
             return _first(attrs.evolve(state, attempt=0, over=True), *todo)
         case reason, _:
             good = (Tell(AutoRetryEnd(success=True, attempt=state.attempt)),) if state.attempt else ()
@@ -257,6 +259,13 @@ def _answered(state: RunState, answer: AssistantMessage, entry_id: EntryId) -> R
             if not calls:
                 return _first(state, *good, turn_end, NEXT)
             return _first(state, *good, CallTools(state.number, calls, truncated=reason == "length"))
+
+
+def _why_not(verdict: Again | No | None, answer: AssistantMessage) -> tuple[Do, ...]:
+    """A provider that asks for a wait is told of, where no retry waits as long (M4): the answer's own words do not say it."""
+    if not isinstance(verdict, No) or failure_of(answer).retry_after_ms is None:
+        return ()
+    return (Tell(Diagnostic(code="not_retried", message=verdict.why)),)
 
 
 def _recovering(state: RunState, recovery: Recovery, turn_end: Tell, entry_id: EntryId) -> RunState:

@@ -26,7 +26,7 @@ from sapwood.events.entries import Compaction as CompactionEntry
 from sapwood.events.errors import CompactionFailed, Refused, SapwoodError, StaleLeaf, StoreError
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import SystemMessage
-from sapwood.events.requests import Acquire, Append, CompactNow, Measure, StopCompaction, Survey
+from sapwood.events.requests import Acquire, Append, CatchUp, CompactNow, Measure, StopCompaction, Survey
 from sapwood.events.runtime import Diagnostic, Event
 
 CANCELLED: Final = "Compaction cancelled"
@@ -100,6 +100,7 @@ class Compaction(Actor[CompactNow | StopCompaction]):
                 lease.compacting = False
         try:
             await self._means.exclusion.ask(Acquire(newcomer="compaction", key=asked.key))
+            await insist(self._means.pen.session_log, CatchUp())  # nobody is asked, or paid, for what cannot be written
             telling.start()
             return await self._told(asked, telling)
         finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 import trio
@@ -19,6 +20,7 @@ from sapwood import (
     Model,
     ScriptedAnswer,
     Session,
+    StoreConflict,
 )
 from sapwood.actors.compaction.recovery import FAILED_WORDS
 from sapwood.events.entries import ContextEdit, UsageEntry
@@ -341,3 +343,23 @@ async def test_what_is_in_the_log_is_told_as_done_though_nothing_can_be_measured
         assert [compacted.entry] == talk.compactions()
         assert compacted.tokens_after > 0
         assert order(talk.told())[-3:] == DONE
+
+
+async def test_a_usage_that_cannot_be_locks_nobody_out() -> None:
+    """A thousand million tokens were reported once: no prompt was taken any more, after reopening neither."""
+    lying = ScriptedAnswer(text="hi", usage=usage(10**9))
+    async with conversation(GOOD, turns=[lying, "on"], settings=ON) as talk:
+        await talk.session.prompt("go")
+
+        assert not (await talk.session.prompt("and now?")).failed
+
+
+async def test_nobody_is_paid_for_what_cannot_be_written(tmp_path: Path) -> None:
+    path = str(tmp_path / "s.jsonl")
+    async with conversation(GOOD, where=path, settings=ON, each=400) as talk:
+        Path(path).unlink()
+        with pytest.raises(StoreConflict):
+            await talk.session.compact()
+
+        assert [one.purpose for one in talk.provider.requests if one.purpose != "turn"] == []
+        assert "compaction_start" not in order(talk.told())

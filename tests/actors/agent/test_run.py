@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 
 import attrs
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -44,6 +45,7 @@ from sapwood.actors.model.retry import RetryPolicy
 from sapwood.events.commands import Input, QueueName
 from sapwood.events.content import ToolCall
 from sapwood.events.errors import CannotWrite, SapwoodError
+from sapwood.events.failures import Failure, noted
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import AssistantMessage, Message, SystemMessage
 from sapwood.events.requests import Ran
@@ -52,6 +54,7 @@ from sapwood.events.runtime import (
     AutoRetryEnd,
     AutoRetryStart,
     CompactionEnd,
+    Diagnostic,
     MessageEnd,
     MessageStart,
     SessionCompactFailed,
@@ -805,3 +808,14 @@ def test_every_run_ends_and_tells_each_end_once_whatever_breaks(
         assert names.count("agent_start") == names.count("agent_end")
         assert names.count("turn_start") == names.count("turn_end")
     assert TellQueue() not in done or steering or follow_up
+
+
+def test_a_wait_that_no_retry_has_is_told() -> None:
+    """The answer says that the server is busy, and not that it asks for an hour."""
+    failed = assistant(stop="error", error="429 slow down")
+    asked = Failure(kind="rate_limit", status=429, retry_after_ms=3_600_000)
+    answer = msgspec.structs.replace(failed, diagnostics=noted(asked, MS))
+
+    [told_why] = [do.event for do in world(answer).play() if isinstance(do, Tell) and isinstance(do.event, Diagnostic)]
+
+    assert (told_why.code, "3600 s" in told_why.message) == ("not_retried", True)

@@ -6,11 +6,14 @@ import ssl
 
 import httpx
 import pytest
+import trio
 
+from sapwood import Model, OpenAIChat, open_session
 from sapwood.actors.model.answering import translated, without_key
 from sapwood.actors.model.sse import EventTooLarge
 from sapwood.events.errors import FailureKind, ProviderError
 from tests.build import usage
+from tests.serving import serving
 
 KEY = "sk-very-secret"
 
@@ -74,3 +77,27 @@ def test_an_error_keeps_its_facts_and_loses_the_key_and_what_it_came_from() -> N
         usage(3),
     )
     assert told.__cause__ is None
+
+
+async def test_a_key_that_a_server_repeats_in_an_event_is_hidden_before_anything_is_cut_or_kept() -> None:
+    """It was kept as the name of the model, and in part where it lay across a cut."""
+    key = "sk-SECRETKEY0123456789"
+    stream = (
+        f'data: {{"model":"{key}","choices":[{{"delta":{{"content":"An oak."}}}}]}}\n\n'
+        f'data: {{"choices":[{{"delta":{{}},"finish_reason":"{key}"}}]}}\n\ndata: [DONE]\n\n'
+    )
+
+    async def play(server: trio.SocketStream) -> None:
+        data = stream.encode()
+        head = f"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {len(data)}\r\n\r\n"
+        await server.send_all(head.encode() + data)
+
+    async with serving(play) as server:
+        provider = OpenAIChat(base_url=server.url, key=key)
+        async with open_session(
+            None, model=Model(provider="openai", id="m"), providers=[provider], counter="heuristic"
+        ) as session:
+            await session.prompt("hi")
+
+            assert key not in repr(session.entries())
+            assert "[key]" in repr(session.entries())
