@@ -40,6 +40,8 @@ class Plan:
     tokens_before: int
     thinking_level: str
     """The session's (C8)."""
+    summarised: tuple[SelectedEntry, ...]
+    """What the summary stands for, with what edits hide of it: from the compaction that speaks, if there is one, up to the cut."""
     kept: tuple[SelectedEntry, ...]
     """From the cut on."""
 
@@ -70,6 +72,7 @@ def plan(surveyed: Surveyed, keep: int) -> Plan | Refused:
         previous=_speaking(entries[0]) if surveyed.compacted else None,
         tokens_before=surveyed.measured.tokens,
         thinking_level=surveyed.thinking_level,
+        summarised=entries[: cut.at],
         kept=entries[cut.at :],
     )
 

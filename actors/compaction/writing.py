@@ -22,7 +22,7 @@ from sapwood.actors.model.retry import RetryPolicy
 from sapwood.actors.projection.counts import Counts
 from sapwood.actors.session_log.run_log import Pen
 from sapwood.actors.summaries.contract import Kind
-from sapwood.actors.summaries.file_lists import Files, PathArguments, files_of, inherited, union
+from sapwood.actors.summaries.file_lists import Files, PathArguments, files_of_entries
 from sapwood.actors.summaries.prompts import words_for
 from sapwood.actors.summaries.steps import GaveUp, Job, Written
 from sapwood.actors.summarizing import Errand, Summarizer
@@ -82,7 +82,7 @@ class Author:
         self, asked: CompactNow, planned: Plan, surveyed: Surveyed, budget: Budget, telling: Telling
     ) -> Draft:
         """The summary. Raises `CompactionFailed`: what was billed until then is in the log."""
-        files = union(files_of((*planned.history, *planned.turn_prefix), self.paths()), _inherited(planned))
+        files = files_of_entries((one.entry for one in planned.summarised), self.paths())
         if asked.ask_extensions and self.registered.has(SessionBeforeCompact):
             given = await self._given(_question(asked, planned, budget, files, self._branch()), surveyed, telling)
             if given is not None:
@@ -226,10 +226,6 @@ class Author:
             except SapwoodError as fault:
                 told = f"what a summary cost could not be recorded: {fault}"
                 self.publish(Diagnostic(code="usage_unrecorded", message=told))
-
-
-def _inherited(planned: Plan) -> Files:
-    return Files() if planned.previous is None else inherited(planned.previous)
 
 
 def _question(

@@ -19,7 +19,7 @@ from sapwood.actors.navigation.settings import BranchSummarySettings, Manner
 from sapwood.actors.outgoing.sending import unsent
 from sapwood.actors.projection.selection import apply_edit, messages_of
 from sapwood.actors.readable import Readable
-from sapwood.actors.summaries.file_lists import PATH_ARGUMENTS, Files, PathArguments, files_of, inherited, union
+from sapwood.actors.summaries.file_lists import PATH_ARGUMENTS, Files, PathArguments, files_of_entries
 from sapwood.events.content import ImageContent, TextContent, UserContent, text_of, without_surrogates
 from sapwood.events.entries import BranchSummary, Compaction, ContextEdit, CustomMessageEntry, Entry, MessageEntry
 from sapwood.events.messages import (
@@ -146,7 +146,10 @@ def prepared(
         kept.append(message)
         used += tokens
     return Prepared(
-        messages=tuple(reversed(kept)), files=_files(entries, paths), tokens=used, dropped=len(telling) - len(kept)
+        messages=tuple(reversed(kept)),
+        files=files_of_entries(entries, paths),
+        tokens=used,
+        dropped=len(telling) - len(kept),
     )
 
 
@@ -188,10 +191,3 @@ def _tells(message: Message, manner: Manner) -> bool:
             return bool(summary.strip())
         case _:
             return True
-
-
-def _files(entries: Sequence[Entry], paths: PathArguments) -> Files:
-    """What ran has run, whether or not an edit hides it."""
-    said = files_of((entry.message for entry in entries if isinstance(entry, MessageEntry)), paths)
-    nested = (inherited(entry) for entry in entries if isinstance(entry, Compaction | BranchSummary))
-    return union(said, *nested)

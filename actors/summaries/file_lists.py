@@ -17,7 +17,7 @@ import attrs
 from sapwood.actors.summaries.frame import neutral
 from sapwood.events.base import Json, is_array, is_object
 from sapwood.events.content import ToolCall, without_surrogates
-from sapwood.events.entries import BranchSummary, Compaction
+from sapwood.events.entries import BranchSummary, Compaction, Entry, MessageEntry
 from sapwood.events.messages import FAILED, AssistantMessage, Message
 
 Access = Literal["read", "write"]
@@ -67,6 +67,14 @@ def files_of(messages: Iterable[Message], arguments: PathArguments = PATH_ARGUME
                     for argument, access in arguments.get(call.name, ()):
                         found[access].update(_paths([call.arguments.get(argument)]))
     return _files(found["read"], found["write"])
+
+
+def files_of_entries(entries: Iterable[Entry], arguments: PathArguments = PATH_ARGUMENTS) -> Files:
+    """What the calls of these name, and the lists of summaries among them. What ran has run, whether or not an edit hides it."""
+    entries = tuple(entries)
+    said = files_of((entry.message for entry in entries if isinstance(entry, MessageEntry)), arguments)
+    nested = (inherited(entry) for entry in entries if isinstance(entry, Compaction | BranchSummary))
+    return union(said, *nested)
 
 
 def inherited(entry: Compaction | BranchSummary) -> Files:

@@ -41,6 +41,12 @@ def test_what_comes_before_the_cut_is_summarised_but_for_the_prompt() -> None:
     assert (made.previous, made.request, made.thinking_level) == (None, None, "off")
 
 
+def test_what_is_summarised_has_all_its_entries_with_the_hidden_ones_and_the_compaction_before() -> None:
+    made = planned("c5 h0 e0 u10 a10 u10 a10", 20)
+
+    assert [one.entry.id for one in made.summarised] == ["0", "1", "2", "3", "4"]
+
+
 def test_a_turn_that_is_split_has_its_beginning_apart() -> None:
     made = planned("u10 a10 u10 a30 a30 a30", 50)
 

@@ -11,7 +11,7 @@ import trio.testing
 from sapwood import CompactionFailed, Extension, ExtensionContext, Refused, ScriptedAnswer
 from sapwood.actors.compaction.offered import LONGEST
 from sapwood.events.base import is_object
-from sapwood.events.entries import UsageEntry
+from sapwood.events.entries import BranchSummary, ContextEdit, UsageEntry
 from sapwood.events.hooks import Cancel, CompactionPreparation, ProvideSummary, SessionBeforeCompact
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import BashExecutionMessage
@@ -22,7 +22,7 @@ from sapwood.events.runtime import (
     SessionCompact,
     SessionCompactFailed,
 )
-from tests.build import MS, message_entry, usage, words
+from tests.build import MS, TIME, assistant, call, message_entry, usage, words
 from tests.compacting import SMALL, Talk, conversation, settings, sized, summary
 from tests.talking import names
 
@@ -134,6 +134,28 @@ async def test_the_previous_summary_goes_along_and_lists_of_files_are_kept() -> 
         assert sized(10, "u0") not in of_request(talk, 1)
         assert sized(10, "u1") in of_request(talk, 1)
         assert len(talk.compactions()) == 2
+
+
+async def test_files_of_branch_summaries_and_of_hidden_calls_are_kept() -> None:
+    """Only the compaction before handed its lists on, and what an edit hid was taken for what had never run."""
+    async with conversation(GOOD, turns=["on"]) as talk:
+        pen = talk.session._wiring.pen
+        details = {"readFiles": ["branch.py"], "modifiedFiles": []}
+        branch = BranchSummary(
+            id=EntryId("b"), parent_id=None, timestamp=TIME, from_id=EntryId("x"), summary="B.", details=details
+        )
+        hidden = message_entry("h", assistant(call("1", "write", path="hidden.py", content="x"), stop="toolUse"))
+        edit = ContextEdit(id=EntryId("e"), parent_id=None, timestamp=TIME, target_id=EntryId("h"), replacement=None)
+        await pen.session_log.ask(Append(entries=(branch, hidden, edit)))
+        await talk.session.prompt(sized(40, "n"))
+        await talk.session.compact()
+
+        [entry] = talk.compactions()
+        assert is_object(entry.details)
+        assert (entry.details["readFiles"], entry.details["modifiedFiles"]) == (["branch.py"], ["hidden.py"])
+        assert entry.summary.endswith(
+            "<read-files>\nbranch.py\n</read-files>\n\n<modified-files>\nhidden.py\n</modified-files>"
+        )
 
 
 async def test_a_turn_that_is_split_is_summed_up_side_by_side_with_what_came_before(

@@ -8,12 +8,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from sapwood.actors.summaries.file_lists import Files, files_of, inherited, listed, listed_in_one, union, unlisted
+from sapwood.actors.summaries.file_lists import (
+    Files,
+    files_of,
+    files_of_entries,
+    inherited,
+    listed,
+    listed_in_one,
+    union,
+    unlisted,
+)
 from sapwood.events.base import Json
 from sapwood.events.entries import BranchSummary, Compaction
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import Message
-from tests.build import TIME, assistant, call, user
+from tests.build import TIME, assistant, call, message_entry, user
 from tests.strategies import JSON, TEXTS
 
 
@@ -68,6 +77,16 @@ def test_a_tool_says_itself_which_arguments_are_paths() -> None:
     moved = assistant(call("1", "move", source="a", target="b"), call("2", path="c"))
 
     assert files_of([moved], {"move": (("source", "read"), ("target", "write"))}) == Files(("a",), ("b",))
+
+
+def test_entries_tell_their_calls_and_the_lists_of_the_summaries_among_them() -> None:
+    entries = [
+        compaction({"readFiles": ["a"]}),
+        message_entry("m", assistant(call("1", path="b"))),
+        branch({"readFiles": ["b"], "modifiedFiles": ["a"]}),
+    ]
+
+    assert files_of_entries(entries) == Files(("b",), ("a",), ("a",))
 
 
 def test_lists_are_inherited_from_our_own_summaries() -> None:
