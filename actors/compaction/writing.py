@@ -54,7 +54,7 @@ class Draft:
     usage: Usage | None
     details: Json
     model: Model | None = None
-    """Who wrote it; None: an extension gave it."""
+    """Whom it is billed to if no entry comes of it: who wrote it, or whose part an extension took."""
     from_hook: bool = False
     first_kept: EntryId | Literal["nothing"] | None = None
     """Where an extension has it begin; None: where the plan has it."""
@@ -83,27 +83,37 @@ class Author:
     ) -> Draft:
         """The summary. Raises `CompactionFailed`: what was billed until then is in the log."""
         files = files_of_entries((one.entry for one in planned.summarised), self.paths())
+        billed: list[Usage] = []
         if asked.ask_extensions and self.registered.has(SessionBeforeCompact):
-            given = await self._given(_question(asked, planned, budget, files, self._branch()), surveyed, telling)
+            question = _question(asked, planned, budget, files, self._branch())
+            given = await self._given(question, surveyed, telling, billed.append)
             if given is not None:
                 telling.from_extension = True
                 return Draft(
                     text=given.text,
                     usage=given.usage,
                     details=given.details,
+                    model=self._model_for(asked),
                     from_hook=True,
                     first_kept=given.first_kept,
                 )
-        return await self._written(asked, planned, files)
+        return await self._written(asked, planned, files, billed)
+
+    def _model_for(self, asked: CompactNow) -> Model:
+        return asked.model if self.summary_model is None else self.summary_model
 
     def _branch(self) -> tuple[EntryId, ...]:
         tree = self.pen.view.tree
         return tuple(tree.id(index) for index in tree.path(tree.leaf))
 
     async def _given(
-        self, question: SessionBeforeCompact, surveyed: Surveyed, telling: Telling
+        self,
+        question: SessionBeforeCompact,
+        surveyed: Surveyed,
+        telling: Telling,
+        bill: Callable[[Usage], None],
     ) -> ProvideSummary | None:
-        """What extensions say: the summary, that it shall not be (`CompactionFailed`), or nothing that can be used."""
+        """What extensions say: the summary, that it shall not be (`CompactionFailed`), or nothing of use, which `bill` is told of."""
         try:
             answer = await self.extensions.ask(question)
         except CRASHES:  # told already; who breaks while he is asked has said nothing (H2)
@@ -117,6 +127,8 @@ class Author:
                 why = misfit(answer, surveyed)
                 if why is None:
                     return answer
+                if answer.usage is not None:
+                    bill(answer.usage)
                 told = f"the summary that an extension gave cannot be used: {why}. A model writes it"
                 self.publish(Diagnostic(code="summary_refused", message=told))
                 return None
@@ -125,10 +137,9 @@ class Author:
             case _:
                 assert_never(answer)
 
-    async def _written(self, asked: CompactNow, planned: Plan, files: Files) -> Draft:
-        """By a model; what was billed until it failed, or was stopped, is in the log."""
-        model = asked.model if self.summary_model is None else self.summary_model
-        billed: list[Usage] = []
+    async def _written(self, asked: CompactNow, planned: Plan, files: Files, billed: list[Usage]) -> Draft:
+        """By a model; what was billed until it failed, or was stopped, is in the log. `billed`: what was before it is asked."""
+        model = self._model_for(asked)
         try:
             return await self._summed_up(asked, planned, files, model, billed)
         except BaseException as why:

@@ -101,13 +101,13 @@ class Navigation(Actor[NavigateTo | StopNavigation]):
             raise Refused("no-model", NO_MODEL)
         telling.attempt()
         wishes = await means.author.wishes(asked, way, telling)
-        bill = Bill()
+        bill = Bill(wishes.usage)
         try:
             draft = await self._draft(asked, way, wishes, bill)
             if wishes.label is not None and draft is None and asked.target is None:
                 told = f"the label {wishes.label!r} stands nowhere: before the first entry there is none, and no summary was made"
                 means.publish(Diagnostic(code="label_dropped", message=told))
-            return await self._move(asked, way, draft, wishes.label, telling)
+            return await self._move(asked, way, draft, wishes, telling)
         except BaseException as why:
             if telling.due:  # else the entry has it
                 await means.author.settle(asked, bill, why)
@@ -121,7 +121,7 @@ class Navigation(Actor[NavigateTo | StopNavigation]):
         return await self._means.author.draft(asked, way, wishes, selected.thinking_level, bill)
 
     async def _move(
-        self, asked: NavigateTo, way: Route, draft: Draft | None, label: str | None, telling: Telling
+        self, asked: NavigateTo, way: Route, draft: Draft | None, wishes: Wishes, telling: Telling
     ) -> Navigated:
         """The one write. What is begun of it ends well, and is told; a disk that refuses is not waited for."""
         means, pen = self._means, self._means.pen
@@ -135,9 +135,11 @@ class Navigation(Actor[NavigateTo | StopNavigation]):
                 target=asked.target,
                 answer=asked.answer,
                 draft=draft,
-                label=label,
+                label=wishes.label,
                 stamp=stamp,
             )
+            if draft is None:
+                entries = (*entries, *means.author.unsummed(asked, Bill(wishes.usage), "none was made"))
             append = Append(entries=entries, expected_leaf=way.leaf, under=way.to, patient=False)
             appended = await insist(pen.session_log, append)
             with suppress(StoreError, *CRASHES):  # whoever asks next folds it; that it happened is told all the same

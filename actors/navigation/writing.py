@@ -32,13 +32,15 @@ from sapwood.actors.summarizing import Errand, Summarizer
 from sapwood.events.entries import Entry, UsageEntry
 from sapwood.events.errors import NavigationFailed, StoreError, shown
 from sapwood.events.hooks import Cancel, SessionBeforeTree, TreeAnswer, TreePreparation
-from sapwood.events.messages import Message, Usage
+from sapwood.events.messages import NO_USAGE, Message, Usage
 from sapwood.events.models import Model
 from sapwood.events.requests import Append, NavigateTo
 from sapwood.events.runtime import Diagnostic, Event, UsageReported
 
 OMP_OUTPUT: Final = 2_048
 """Tokens that omp's manner asks for: a summary is short. One that needs more is asked for once more without (N4)."""
+UNKNOWN: Final = "unknown"
+"""Who was billed, where nobody says."""
 FAILED: Final = f"{LABELS['branch']} failed"
 AT_A_TIME: Final = 256
 """Entries that are read before others have their turn: some milliseconds."""
@@ -54,7 +56,7 @@ class Wishes:
     replace_instructions: bool
     label: str | None
     usage: Usage | None = None
-    """What an extension was billed for its part in a summary that is not its own."""
+    """What an extension was billed for its part, whatever becomes of it."""
 
 
 @attrs.define
@@ -233,25 +235,31 @@ class Author:
 
         return attrs.evolve(self.summarizer, publish=publish)
 
+    def unsummed(self, asked: NavigateTo, bill: Bill, why: str) -> tuple[UsageEntry, ...]:
+        """The entry of what was billed and no summary carries; none of it where nothing was."""
+        if bill.usage is None or bill.usage == NO_USAGE:
+            return ()
+        model = self.model_for(asked) or asked.model  # None: an extension knew somebody else to ask
+        entry = UsageEntry(
+            id=self.pen.new_id(),
+            parent_id=None,
+            timestamp=self.pen.environment.timestamp(),
+            kind="branch_summary",
+            provider=UNKNOWN if model is None else model.provider,
+            model=UNKNOWN if model is None else model.id,
+            usage=bill.usage,
+            note=f"no summary came of it: {why}",
+        )
+        return (entry,)
+
     async def settle(self, asked: NavigateTo, bill: Bill, why: BaseException) -> None:
         """What was paid for a move that came to nothing is in the totals all the same (T6). It moves nothing: it is bookkeeping."""
-        model = self.model_for(asked)
-        if bill.usage is None or model is None:
+        entries = self.unsummed(asked, bill, _in_words(why))
+        if not entries:
             return
-        pen = self.pen
-        entry = UsageEntry(
-            id=pen.new_id(),
-            parent_id=None,
-            timestamp=pen.environment.timestamp(),
-            kind="branch_summary",
-            provider=model.provider,
-            model=model.id,
-            usage=bill.usage,
-            note=f"no summary came of it: {_in_words(why)}",
-        )
         with trio.CancelScope(shield=True):
             try:
-                await insist(pen.session_log, Append(entries=(entry,), patient=False))
+                await insist(self.pen.session_log, Append(entries=entries, patient=False))
             except (StoreError, *CRASHES) as fault:
                 told = f"what a summary cost could not be recorded: {fault}"
                 self.publish(Diagnostic(code="usage_unrecorded", message=told))

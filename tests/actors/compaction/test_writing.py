@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 import trio
 import trio.testing
 
-from sapwood import CompactionFailed, Extension, ExtensionContext, Refused, ScriptedAnswer
+from sapwood import CompactionFailed, Extension, ExtensionContext, Refused, ScriptedAnswer, StoreError
 from sapwood.actors.compaction.offered import LONGEST
 from sapwood.events.base import is_object
 from sapwood.events.entries import BranchSummary, ContextEdit, UsageEntry
@@ -400,6 +401,34 @@ async def test_what_an_extension_gives_and_cannot_be_used_is_told_and_a_model_as
         [entry] = talk.compactions()
         assert (entry.summary, entry.from_hook) == (GOOD, None)
         assert [one.from_extension for one in told if isinstance(one, SessionCompact)] == [False]
+
+
+@pytest.mark.parametrize("works", [True, False])
+async def test_what_an_extension_was_billed_for_a_summary_that_cannot_be_used_is_in_the_totals(*, works: bool) -> None:
+    """It used to be in none."""
+    given = ProvideSummary(text=" ", usage=usage(7))
+    answer = ScriptedAnswer(text=GOOD, usage=usage(5)) if works else ScriptedAnswer(error="invalid api key")
+    async with conversation(answer, extensions=[saying(given)]) as talk:
+        with nullcontext() if works else pytest.raises(CompactionFailed):
+            await talk.session.compact()
+
+        assert talk.session.stats().by_purpose["compaction"].input == (12 if works else 7)
+
+
+async def test_what_an_extensions_summary_cost_is_in_the_totals_where_it_cannot_be_written() -> None:
+    async with conversation(extensions=[saying(ProvideSummary(text="Tea.", usage=usage(7)))]) as talk:
+        store: Any = talk.session._wiring.view._store
+        stage = store.stage
+
+        def refuse(lines: object) -> None:
+            store.stage = stage
+            raise StoreError("the disk is full")
+
+        store.stage = refuse
+        with pytest.raises(CompactionFailed, match="the disk is full"):
+            await talk.session.compact()
+
+        assert talk.session.stats().by_purpose["compaction"].input == 7
 
 
 @pytest.mark.parametrize("given", [ValueError("oops"), 5, None])

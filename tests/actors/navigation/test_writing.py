@@ -10,12 +10,12 @@ import trio
 import trio.testing
 
 from sapwood import BranchSummarySettings, Extension, Model, ScriptedAnswer, Settings
-from sapwood.events.errors import NavigationFailed
+from sapwood.events.errors import NavigationFailed, StoreError
 from sapwood.events.hooks import SessionBeforeTree, TreeAnswer
 from sapwood.events.messages import Message
 from sapwood.events.runtime import Diagnostic
 from tests.build import assistant, usage, user, words
-from tests.sapwood.branching import FOUND, at, branching, chain, details_of, state_of
+from tests.sapwood.branching import FOUND, at, branching, chain, details_of, position_of, state_of
 from tests.sapwood.summarizing import prompt_of, sent
 from tests.talking import drain
 
@@ -38,6 +38,45 @@ async def test_what_an_extension_was_billed_for_its_part_is_in_the_summarys_usag
         assert moved.summary is not None
         assert moved.summary.usage is not None
         assert moved.summary.usage.input == 12
+
+
+@pytest.mark.parametrize("answer", [TreeAnswer(usage=usage(7)), TreeAnswer(summary="Mine.", usage=usage(7), label="x")])
+async def test_what_an_extension_was_billed_is_in_the_totals_where_no_summary_is_made(answer: TreeAnswer) -> None:
+    """It used to be in none: only a summary of a model's bore it."""
+    async with branching(extensions=[answering(answer)]) as (session, provider):
+        moved = await session.navigate(at("a1"))
+
+        assert (moved.summary, provider.requests) == (None, [])
+        assert session.stats().by_purpose["branch_summary"].input == 7
+        assert position_of(session) == "a1"
+
+
+async def test_what_an_extension_was_billed_is_in_the_totals_where_the_summary_fails() -> None:
+    answer = TreeAnswer(instructions="weights", usage=usage(7))
+    failing = ScriptedAnswer(error="invalid api key")
+    async with branching(extensions=[answering(answer)], summaries=[failing]) as (session, _):
+        with pytest.raises(NavigationFailed):
+            await session.navigate(at("a1"), summarize=True)
+
+        assert session.stats().by_purpose["branch_summary"].input == 7
+        assert position_of(session) == "a3"
+
+
+async def test_what_an_extensions_summary_cost_is_in_the_totals_where_it_cannot_be_written() -> None:
+    async with branching(extensions=[answering(TreeAnswer(summary="Mine.", usage=usage(7)))]) as (session, _):
+        store: Any = session._wiring.view._store
+        stage = store.stage
+
+        def refuse(lines: object) -> None:
+            store.stage = stage
+            raise StoreError("the disk is full")
+
+        store.stage = refuse
+        with pytest.raises(StoreError, match="the disk is full"):
+            await session.navigate(at("a1"), summarize=True)
+
+        assert session.stats().by_purpose["branch_summary"].input == 7
+        assert position_of(session) == "a3"
 
 
 async def test_a_summary_of_an_extension_that_cannot_be_used_is_told_with_the_reason() -> None:

@@ -19,7 +19,7 @@ from sapwood.actors.summaries.file_lists import (
     unlisted,
 )
 from sapwood.events.base import Json
-from sapwood.events.entries import BranchSummary, Compaction
+from sapwood.events.entries import BranchSummary, Compaction, Entry
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import Message
 from tests.build import TIME, assistant, call, message_entry, user
@@ -80,7 +80,7 @@ def test_a_tool_says_itself_which_arguments_are_paths() -> None:
 
 
 def test_entries_tell_their_calls_and_the_lists_of_the_summaries_among_them() -> None:
-    entries = [
+    entries: list[Entry] = [
         compaction({"readFiles": ["a"]}),
         message_entry("m", assistant(call("1", path="b"))),
         branch({"readFiles": ["b"], "modifiedFiles": ["a"]}),
