@@ -6,7 +6,7 @@ A job is cancelled with whoever waits for it; what its calls were billed is told
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Literal, assert_never
+from typing import Final, Literal, assert_never
 
 import attrs
 import msgspec
@@ -14,18 +14,22 @@ import trio
 
 from sapwood.actors.billing import added
 from sapwood.actors.environment import Environment
-from sapwood.actors.kernel import ActorCrashed, OperationCrashed, Ref
+from sapwood.actors.kernel import ActorCrashed, OperationCrashed, Ref, insist
 from sapwood.actors.model.assembly import Draft, unfinished
 from sapwood.actors.model.overflow import is_too_much
+from sapwood.actors.session_log.run_log import Pen
 from sapwood.actors.summaries.job import begun, next_step
 from sapwood.actors.summaries.steps import Answered, Ask, Begun, GaveUp, Happened, Job, Wait, Waited, Written
 from sapwood.events.base import Json
+from sapwood.events.entries import UsageEntry
+from sapwood.events.errors import SapwoodError
 from sapwood.events.ids import new_session_id
 from sapwood.events.messages import NO_USAGE, AssistantMessage, SystemMessage, Usage, UserMessage
 from sapwood.events.models import Model
-from sapwood.events.requests import Generate
+from sapwood.events.requests import Append, Generate
 from sapwood.events.runtime import (
     CompactionReason,
+    Diagnostic,
     Event,
     Purpose,
     SummarizationRetryAttemptStart,
@@ -34,7 +38,24 @@ from sapwood.events.runtime import (
     UsageReported,
 )
 
+BILLING_SECONDS: Final = 1.0
+"""For one line of a log. Whoever was stopped is to be gone soon."""
+
 Source = Literal["compaction", "branchSummary"]
+
+
+async def record(pen: Pen, paid: UsageEntry) -> None:
+    """Put what was paid for nothing into the log (T6). Raises nothing: if it cannot be done, or not soon, that is told."""
+    told: str | None = None
+    with trio.move_on_after(BILLING_SECONDS, shield=True) as scope:
+        try:
+            await insist(pen.session_log, Append(entries=(paid,), patient=False))
+        except SapwoodError as fault:
+            told = f"what a summary cost could not be recorded: {fault}"
+    if scope.cancelled_caught:
+        told = f"whether what a summary cost was recorded is not known: it took more than {BILLING_SECONDS:g} s"
+    if told is not None:
+        pen.publish(Diagnostic(code="usage_unrecorded", message=told))
 
 
 @attrs.frozen(kw_only=True)

@@ -17,7 +17,7 @@ from sapwood.actors.compaction.telling import Telling
 from sapwood.actors.compaction.threshold import Budget, CompactionSettings
 from sapwood.actors.environment import RunSync
 from sapwood.actors.extensions.extension import Registered
-from sapwood.actors.kernel import CRASHES, Ref, insist
+from sapwood.actors.kernel import CRASHES, Ref
 from sapwood.actors.model.retry import RetryPolicy
 from sapwood.actors.projection.counts import Counts
 from sapwood.actors.session_log.run_log import Pen
@@ -25,25 +25,21 @@ from sapwood.actors.summaries.contract import Kind
 from sapwood.actors.summaries.file_lists import Files, PathArguments, files_of_entries
 from sapwood.actors.summaries.prompts import words_for
 from sapwood.actors.summaries.steps import GaveUp, Job, Written
-from sapwood.actors.summarizing import Errand, Summarizer
+from sapwood.actors.summarizing import Errand, Summarizer, record
 from sapwood.events.base import Json
 from sapwood.events.context import Surveyed
 from sapwood.events.entries import UsageEntry
-from sapwood.events.errors import CompactionFailed, Refused, SapwoodError
+from sapwood.events.errors import CompactionFailed, Refused
 from sapwood.events.hooks import Cancel, CompactionPreparation, ProvideSummary, SessionBeforeCompact
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import NO_USAGE, Usage
 from sapwood.events.models import Model
-from sapwood.events.requests import Append, CompactNow
+from sapwood.events.requests import CompactNow
 from sapwood.events.runtime import Diagnostic, Event, Purpose
 
 T = TypeVar("T")
 PURPOSES: Final[Mapping[Kind, Purpose]] = {"compaction": "compaction", "turn_prefix": "turn_prefix"}
 """What each job's calls are billed as."""
-
-
-BILLING_SECONDS: Final = 1.0
-"""For one line of a log. Whoever was stopped is to be gone soon."""
 
 
 @attrs.frozen(kw_only=True)
@@ -231,12 +227,7 @@ class Author:
             usage=usage,
             note=f"no compaction came of it: {why}",
         )
-        with trio.move_on_after(BILLING_SECONDS, shield=True):
-            try:
-                await insist(pen.session_log, Append(entries=(entry,), patient=False))
-            except SapwoodError as fault:
-                told = f"what a summary cost could not be recorded: {fault}"
-                self.publish(Diagnostic(code="usage_unrecorded", message=told))
+        await record(pen, entry)
 
 
 def _question(

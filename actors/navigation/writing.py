@@ -13,7 +13,7 @@ from sapwood.actors.compaction.offered import unfit_text
 from sapwood.actors.environment import RunSync
 from sapwood.actors.extensions.extension import Registered
 from sapwood.actors.foreign import words_of
-from sapwood.actors.kernel import CRASHES, Ref, insist
+from sapwood.actors.kernel import CRASHES, Ref
 from sapwood.actors.model.retry import RetryPolicy
 from sapwood.actors.navigation.branch import Prepared, budget, prepared
 from sapwood.actors.navigation.finishing import finish
@@ -28,13 +28,13 @@ from sapwood.actors.summaries.file_lists import PathArguments
 from sapwood.actors.summaries.flatten import flatten
 from sapwood.actors.summaries.prompts import words_for
 from sapwood.actors.summaries.steps import GaveUp, Job, Written
-from sapwood.actors.summarizing import Errand, Summarizer
+from sapwood.actors.summarizing import Errand, Summarizer, record
 from sapwood.events.entries import Entry, UsageEntry
-from sapwood.events.errors import NavigationFailed, StoreError, shown
+from sapwood.events.errors import NavigationFailed, shown
 from sapwood.events.hooks import Cancel, SessionBeforeTree, TreeAnswer, TreePreparation
 from sapwood.events.messages import NO_USAGE, Message, Usage
 from sapwood.events.models import Model
-from sapwood.events.requests import Append, NavigateTo
+from sapwood.events.requests import NavigateTo
 from sapwood.events.runtime import Diagnostic, Event, UsageReported
 
 OMP_OUTPUT: Final = 2_048
@@ -254,15 +254,8 @@ class Author:
 
     async def settle(self, asked: NavigateTo, bill: Bill, why: BaseException) -> None:
         """What was paid for a move that came to nothing is in the totals all the same (T6). It moves nothing: it is bookkeeping."""
-        entries = self.unsummed(asked, bill, _in_words(why))
-        if not entries:
-            return
-        with trio.CancelScope(shield=True):
-            try:
-                await insist(self.pen.session_log, Append(entries=entries, patient=False))
-            except (StoreError, *CRASHES) as fault:
-                told = f"what a summary cost could not be recorded: {fault}"
-                self.publish(Diagnostic(code="usage_unrecorded", message=told))
+        for paid in self.unsummed(asked, bill, _in_words(why)):
+            await record(self.pen, paid)
 
 
 def _changed(wanted: Wishes, answer: TreeAnswer, draft: Draft | None) -> Wishes:

@@ -10,24 +10,32 @@ import trio
 import trio.testing
 
 from sapwood.actors.environment import Environment
-from sapwood.actors.kernel import ActorCrashed, OperationCrashed, Ref
+from sapwood.actors.kernel import ActorCrashed, Closed, OperationCrashed, Ref
 from sapwood.actors.model.retry import RetryPolicy
+from sapwood.actors.session_log.run_log import Pen
 from sapwood.actors.summaries.prompts import words_for
 from sapwood.actors.summaries.steps import GaveUp, Job, Written
-from sapwood.actors.summarizing import Errand, Summarizer
+from sapwood.actors.summarizing import Errand, Summarizer, record
+from sapwood.events.entries import UsageEntry
+from sapwood.events.errors import SapwoodError, StoreError
+from sapwood.events.ids import EntryId
 from sapwood.events.messages import AssistantMessage, Usage
 from sapwood.events.models import Model
-from sapwood.events.requests import Generate
+from sapwood.events.requests import Append, Generate
 from sapwood.events.runtime import (
+    Diagnostic,
     Event,
     SummarizationRetryAttemptStart,
     SummarizationRetryFinished,
     SummarizationRetryScheduled,
     UsageReported,
 )
-from tests.build import MODEL, assistant, usage, words
+from tests.build import MODEL, TIME, assistant, usage, words
 from tests.compacting import summary
 
+PAID = UsageEntry(
+    id=EntryId("p"), parent_id=None, timestamp=TIME, kind="compaction", provider="p", model="m", usage=usage(7)
+)
 BUSY = assistant(stop="error", error="overloaded")
 GOOD = assistant(summary(), usage=usage(7))
 JOB = Job(
@@ -169,3 +177,37 @@ async def test_whoever_is_cancelled_in_the_wait_leaves_it(autojump_clock: trio.t
 
     assert scope.cancelled_caught
     assert (len(model.asked), len(events)) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "fault", [StoreError("full"), OperationCrashed("session_log", "append"), Closed("closed"), None]
+)
+async def test_a_cost_that_cannot_be_recorded_is_told_and_raises_nothing(
+    fault: SapwoodError | None, autojump_clock: trio.testing.MockClock
+) -> None:
+    class Log:
+        async def ask(self, asked: Append) -> None:
+            if fault is None:
+                await trio.sleep_forever()
+            await trio.lowlevel.checkpoint()
+            raise fault
+
+    told: list[Event] = []
+
+    def publish(event: Event) -> int:
+        told.append(event)
+        return len(told)
+
+    pen = Pen(
+        session_log=cast("Ref", Log()),
+        view=cast("Any", None),
+        environment=Environment.scripted(),
+        new_id=lambda: EntryId("x"),
+        publish=publish,
+    )
+    await record(pen, PAID)
+
+    [one] = told
+    assert isinstance(one, Diagnostic)
+    assert one.code == "usage_unrecorded"
+    assert ("more than 1 s" if fault is None else str(fault)) in one.message

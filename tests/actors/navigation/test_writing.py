@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import attrs
 import pytest
 import trio
 import trio.testing
 
 from sapwood import BranchSummarySettings, Extension, Model, ScriptedAnswer, Settings
+from sapwood.actors.kernel.tap import Phase, Receipt, Verdict
 from sapwood.events.errors import NavigationFailed, StoreError
 from sapwood.events.hooks import SessionBeforeTree, TreeAnswer
 from sapwood.events.messages import Message
+from sapwood.events.requests import Append
 from sapwood.events.runtime import Diagnostic
 from tests.build import assistant, usage, user, words
 from tests.sapwood.branching import FOUND, at, branching, chain, details_of, position_of, state_of
@@ -142,6 +145,40 @@ async def test_the_words_around_a_branch_that_fills_its_budget_fit_the_same_requ
         tokens = sum(len(words(message)) for message in request.messages) / 4
         assert 23_000 < tokens < 40_000 - 8_192
         assert 100 < details_of(moved.summary)["leftOut"] < 200
+
+
+@attrs.define
+class Hung:
+    """A log that answers no append from some moment on."""
+
+    hangs: bool = False
+
+    async def receipt(self, receipt: Receipt) -> Verdict:
+        if receipt.actor == "session_log" and isinstance(receipt.message, Append) and self.hangs:
+            await trio.sleep(100)
+        return "handle"
+
+    async def operation(self, actor: str, operation: str, phase: Phase) -> None:
+        pass
+
+
+async def test_a_log_that_hangs_holds_up_a_stopped_move_for_a_second_at_most(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """It used to be waited for as long as it took."""
+    log = Hung()
+    missed = ScriptedAnswer(text="No format.", usage=usage(9))
+    summaries = [missed, ScriptedAnswer(text=FOUND, wait=60)]
+    async with branching(summaries=summaries, tap=log) as (session, _):
+        reader = session.events()
+        log.hangs = True
+        began = trio.current_time()
+        with trio.move_on_after(5):
+            await session.navigate(at("a1"), summarize=True)
+
+        assert trio.current_time() - began == pytest.approx(6, abs=0.1)
+        log.hangs = False
+        assert "usage_unrecorded" in [one.code for one in drain(reader) if isinstance(one, Diagnostic)]
 
 
 async def test_one_that_is_stopped_behind_a_billed_call_is_billed(autojump_clock: trio.testing.MockClock) -> None:
