@@ -3,6 +3,7 @@
 1. A key is given, or it is in an environment variable that the host names, or a function brings it, anew at each request.
 2. No variable is looked up that nobody named (E3).
 3. What is no key is refused here: libraries repeat it in their errors.
+4. Of what a host's function raises only the type is told: its words may hold the key.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 from collections.abc import Awaitable, Callable
 from typing import cast
 
+from sapwood.actors.foreign import Fault, outcome_of
 from sapwood.events.errors import ProviderError, Refused
 
 KeySource = Callable[[], str | Awaitable[str]]
@@ -57,16 +59,21 @@ class Credentials:
         )
 
     async def key(self) -> str:
-        """The key. `ProviderError` of the kind `auth` if there is none, or if it is none that a header can bear."""
-        found: object = self._source()
-        if inspect.isawaitable(found):
-            found = await found
+        """The key. `ProviderError` of the kind `auth` if there is none, if it is none that a header can bear, or if bringing it raised."""
+        found = await outcome_of(self._found, lambda _: None)
+        if isinstance(found, Fault):
+            told = f"there is no API key ({self._what}): looking for it raised {type(found.error).__name__}"
+            raise ProviderError(told, kind="auth")
         key = found.strip() if isinstance(found, str) else ""
         if not key:
             raise ProviderError(f"there is no API key ({self._what}): none was found there", kind="auth")
         if not (key.isascii() and key.isprintable()) or " " in key:
             raise ProviderError(f"the API key ({self._what}) has characters that no key has", kind="auth")
         return key
+
+    async def _found(self) -> object:
+        found: object = self._source()
+        return await found if inspect.isawaitable(found) else found
 
     def __repr__(self) -> str:
         return f"<Credentials: {self._what}>"

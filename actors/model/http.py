@@ -76,7 +76,7 @@ class HttpProvider:
             base_url: what stands before the paths of the wire.
             credentials: where the key comes from; None for a server that wants none.
             headers: further ones, which win over ours.
-            idle: seconds of silence, from connecting to the end of the answer (M3).
+            idle: seconds of silence, from fetching a key to the end of the answer (M3).
             concurrency: how many requests stream at once (M6); None for any number.
             trust_env: whether proxies are taken from the environment (E3).
             environment: the outside world: the real one if None.
@@ -124,7 +124,7 @@ class HttpProvider:
     async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Piece]]:
         """See `Provider.stream`."""
         asked = self._codec.request(request)
-        key = "" if self._credentials is None else await self._credentials.key()
+        key = await self._key()
         holder = object()
         if self._slots is not None:
             await self._slots.acquire_on_behalf_of(holder)
@@ -143,6 +143,14 @@ class HttpProvider:
         finally:
             if self._slots is not None:
                 self._slots.release_on_behalf_of(holder)
+
+    async def _key(self) -> str:
+        """The key, or nothing for a server that wants none. One that has to be fetched may take as long as a silence (M3)."""
+        if self._credentials is None:
+            return ""
+        with trio.move_on_after(self._idle):
+            return await self._credentials.key()
+        raise ProviderError(f"timeout: no API key came within {self._idle:g} s", kind="timeout")
 
     def _opened(self) -> _Pool:
         token = trio.lowlevel.current_trio_token()

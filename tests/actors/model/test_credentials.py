@@ -5,8 +5,9 @@ from __future__ import annotations
 import traceback
 
 import pytest
+import trio
 
-from sapwood.actors.model.credentials import Credentials
+from sapwood.actors.model.credentials import Credentials, KeySource
 from sapwood.events.errors import ProviderError, Refused
 
 KEY = "sk-very-secret"
@@ -55,3 +56,22 @@ def test_what_is_no_key_is_refused(key: object) -> None:
 async def test_a_function_that_gives_no_text_gives_no_key() -> None:
     with pytest.raises(ProviderError, match="no API key"):
         await Credentials.function(lambda: None).key()  # type: ignore[arg-type, return-value]
+
+
+def _raises() -> str:
+    raise ValueError(f"no such account: {KEY}")
+
+
+async def _raises_later() -> str:
+    await trio.lowlevel.checkpoint()
+    raise ValueError(f"no such account: {KEY}")
+
+
+@pytest.mark.parametrize("source", [_raises, _raises_later])
+async def test_of_what_a_function_raises_only_the_type_is_told(source: KeySource) -> None:
+    """It used to go out as it was, with the key in its words."""
+    with pytest.raises(ProviderError, match=r"no API key \(a function\): looking for it raised ValueError$") as caught:
+        await Credentials.function(source).key()
+
+    assert caught.value.kind == "auth"
+    assert KEY not in "".join(traceback.format_exception(caught.value))

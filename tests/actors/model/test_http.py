@@ -91,6 +91,25 @@ async def test_a_fault_of_ours_is_no_fault_of_the_world() -> None:
         await attempt(OpenAIChat(key=None, environment=environment), request())
 
 
+async def test_a_key_that_does_not_come_is_waited_for_no_longer_than_a_silence(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """It used to be waited for as long as it took."""
+
+    async def never() -> str:
+        await trio.sleep(1000)
+        return KEY
+
+    environment, sent = answering()
+    provider = OpenAIChat(key=never, idle=10, environment=environment)
+    _, error = await attempt(provider, request())
+
+    assert error is not None
+    assert (str(error), error.kind) == ("timeout: no API key came within 10 s", "timeout")
+    assert not sent
+    assert trio.current_time() < 11
+
+
 async def test_without_a_key_nothing_is_sent() -> None:
     environment, seen = answering()
 
