@@ -112,7 +112,8 @@ class Commanding(Reading):
         """Go on from another entry (N). Nothing that is left is lost: `branches` has it, and it can be moved back to.
 
         At what a user or an extension said, the session stands before it, and the text and the images are handed back, to be said
-        otherwise. What is said meanwhile with `steer` and `follow_up` starts a run behind it, there. Who is there already moves nowhere.
+        otherwise. What is said meanwhile with `steer` and `follow_up` starts a run behind it, there. Who is there already moves nowhere,
+        and a label that was asked for is not written, which is told (`label_dropped`): `label` is for that.
 
         Args:
             target: the entry; None: before the first one.

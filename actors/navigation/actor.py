@@ -96,6 +96,10 @@ class Navigation(Actor[NavigateTo | StopNavigation]):
             raise way
         ends = way.destination
         if way.stays:
+            if asked.label is not None:  # nothing happens (N1): extensions, who may refuse it, are not asked either
+                self._label_dropped(
+                    asked.label, "the session is where the move ends already. `label` marks an entry without one"
+                )
             return Navigated(leaf=view.leaf, text=ends.text or "", images=ends.images)
         if asked.summarize and means.author.model_for(asked) is None:
             raise Refused("no-model", NO_MODEL)
@@ -105,13 +109,16 @@ class Navigation(Actor[NavigateTo | StopNavigation]):
         try:
             draft = await self._draft(asked, way, wishes, bill)
             if wishes.label is not None and draft is None and asked.target is None:
-                told = f"the label {wishes.label!r} stands nowhere: before the first entry there is none, and no summary was made"
-                means.publish(Diagnostic(code="label_dropped", message=told))
+                self._label_dropped(wishes.label, "before the first entry there is none, and no summary was made")
             return await self._move(asked, way, draft, wishes, telling)
         except BaseException as why:
             if telling.due:  # else the entry has it
                 await means.author.settle(asked, bill, why)
             raise
+
+    def _label_dropped(self, label: str, why: str) -> None:
+        told = f"the label {label!r} stands nowhere: {why}"
+        self._means.publish(Diagnostic(code="label_dropped", message=told))
 
     async def _draft(self, asked: NavigateTo, way: Route, wishes: Wishes, bill: Bill) -> Draft | None:
         """The summary that is to be stored, if one is."""

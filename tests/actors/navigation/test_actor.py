@@ -171,6 +171,22 @@ async def test_a_label_that_stands_nowhere_is_told() -> None:
         assert [event.code for event in drain(reader) if isinstance(event, Diagnostic)] == ["label_dropped"]
 
 
+@pytest.mark.parametrize("summarize", [True, False])
+async def test_where_one_is_already_nothing_happens_and_a_label_is_told_of(*, summarize: bool) -> None:
+    """It used to be dropped in silence. N1 lets nothing happen; no extension is asked, who might have refused the label (N6)."""
+    async with branching() as (session, provider):
+        before, reader = state_of(session), session.events()
+        await session.navigate(at("a3"), summarize=summarize, label="here")
+
+        assert (state_of(session), provider.requests) == (before, [])
+        [told] = drain(reader)
+        assert isinstance(told, Diagnostic)
+        assert (told.code, told.message) == (
+            "label_dropped",
+            "the label 'here' stands nowhere: the session is where the move ends already. `label` marks an entry without one",
+        )
+
+
 @pytest.mark.parametrize("said", [True, False])
 async def test_what_is_said_on_the_old_branch_meanwhile_makes_it_stale_and_bookkeeping_does_not(
     said: bool, autojump_clock: trio.testing.MockClock
