@@ -1,6 +1,7 @@
 """What kind of failure a provider tells of, by its status, its code and its words (M5). No I/O.
 
-1. The tables below are the policy; the code reads them, in this order: a wire's own codes, words, status. The first that fits decides.
+1. The tables below are the policy; the code reads them, in this order: a wire's own codes, words, codes that a wire uses for whatever
+   was too much or broke (`VAGUE`), status. The first that fits decides.
 2. More tokens than the window holds (`overflow`) is told from too many tokens a minute (`rate_limit`), and from too many bytes or images
    (`too_large`): only the first is cured by a compaction.
 3. A status of 429 is never an overflow, whatever it says of tokens.
@@ -72,6 +73,9 @@ CODES: Final[Mapping[Wire, Mapping[str, FailureKind]]] = {
     },
 }
 """By the code that an error bears, per wire."""
+
+VAGUE: Final[frozenset[FailureKind]] = frozenset({"rate_limit", "overloaded", "server"})
+"""What a code says where its words may know better: that the quota is used up, or that a request alone is more than a minute allows."""
 
 TOO_LARGE: Final[Sequence[str]] = (
     r"image (?:size )?exceeds|images? (?:is|are) too large|image dimensions exceed",
@@ -159,6 +163,12 @@ def kind_of(wire: Wire, status: int | None, codes: Sequence[str], words: str) ->
 
     `codes` are all that the error bears for one (its type, its code), the most telling first.
     """
+    coded = [kind for code in codes if (kind := CODES[wire].get(code)) and not (status == 429 and kind == "overflow")]
+    exact = next((kind for kind in coded if kind not in VAGUE), None)
+    return exact or _by_words(wire, status, words) or next(iter(coded), None) or _by_status(status, words)
+
+
+def _by_words(wire: Wire, status: int | None, words: str) -> FailureKind | None:
     if status != 429:
         if any(_says(words, pattern) for pattern in PER_MINUTE):
             return "too_large"
@@ -173,11 +183,7 @@ def kind_of(wire: Wire, status: int | None, codes: Sequence[str], words: str) ->
         return "quota"
     if any(_says(words, pattern) for pattern in AUTH):
         return "auth"
-    for code in codes:
-        kind = CODES[wire].get(code)
-        if kind is not None and not (status == 429 and kind == "overflow"):
-            return kind
-    return _by_status(status, words)
+    return None
 
 
 def _by_status(status: int | None, words: str) -> FailureKind:

@@ -290,6 +290,27 @@ def test_too_many_requests_are_never_an_overflow(wire: Wire) -> None:
         assert kind_of(wire, 429, (code,), "") != "overflow"
 
 
+@pytest.mark.parametrize(
+    ("wire", "status", "code", "words", "kind"),
+    [
+        (R, 400, "invalid_prompt", "Invalid prompt: 'maximum context length' is not allowed", "bad_request"),
+        (A, 403, "permission_error", "Your organisation may not send requests whose body is too large", "auth"),
+        (C, 401, "invalid_api_key", "Not of the project whose credit balance you see", "auth"),
+        (C, 400, "context_length_exceeded", "image exceeds what is left", "overflow"),
+        (C, 429, "rate_limit_exceeded", "Request too large for gpt-4o on tokens per min (TPM)", "too_large"),
+        (G, 429, "RESOURCE_EXHAUSTED", "You exceeded your current quota, please check your billing", "quota"),
+        (C, 400, "server_error", "maximum context length is 8192", "overflow"),
+        (C, 429, "context_length_exceeded", "tokens per min", "rate_limit"),
+        (C, 500, "invalid_request_error", "maximum context length is 8192", "overflow"),
+    ],
+)
+def test_a_code_decides_before_words_and_words_before_a_code_that_says_little(
+    wire: Wire, status: int, code: str, words: str, kind: FailureKind
+) -> None:
+    """Words used to come first: what quoted an error was taken for one."""
+    assert kind_of(wire, status, (code,), f"{code} {words}") == kind
+
+
 @pytest.mark.parametrize("wire", CODES)
 def test_the_codes_of_a_wire_say_what_came_inside_a_stream(wire: Wire) -> None:
     for code, kind in CODES[wire].items():
