@@ -3,7 +3,7 @@
     with Oracle() as pi:
         seen = pi.ask({"op": "open", "path": str(path)})
 
-1. The questions and answers are those at the top of `oracle.mjs`.
+1. The questions and answers are those at the top of `oracle.mjs`, or of the other script that is given.
 2. What Pi refuses is `OracleRefused`, with Pi's own text; the next question is answered as if nothing had been.
 3. An answer that does not come within `patience` seconds, or a process that ended, is `OracleDied`, with its last words.
 4. Without npm, Node or a registry, entering raises `PiUnavailable`.
@@ -41,11 +41,12 @@ class OracleDied(Exception):
 
 
 class Oracle:
-    """One Node process with Pi's session manager in it. Not for several threads at once."""
+    """One Node process with Pi's session manager in it, or whatever `script` loads. Not for several threads at once."""
 
-    def __init__(self, *, patience: float = 30.0, node: Path | None = None) -> None:
+    def __init__(self, *, patience: float = 30.0, node: Path | None = None, script: Path | None = None) -> None:
         self._patience = patience
         self._node = node
+        self._script = script
         self._process: subprocess.Popen[str] | None = None
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self._stderr: IO[bytes] | None = None
@@ -56,7 +57,7 @@ class Oracle:
         self._scratch = tempfile.TemporaryDirectory(prefix="pi-oracle-")
         self._stderr = tempfile.TemporaryFile()
         self._process = subprocess.Popen(
-            [str(node), str(SCRIPT)],
+            [str(node), str(self._script or SCRIPT)],
             # TMPDIR: what the script copies goes away with us, even when it is killed. Nothing of the user's own Pi is read.
             env={
                 **os.environ,
