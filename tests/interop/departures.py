@@ -2,6 +2,7 @@
 
 1. `DEPARTURES` is the whole of it: whatever else differs is a mistake of ours.
 2. A departure changes one of the two sides, so that they come out alike; each is needed by a story, and a test says so.
+3. A story that goes another way from some point on is `APART`: there is no telling which of its events belong together.
 """
 
 from __future__ import annotations
@@ -176,6 +177,34 @@ DEPARTURES: Final[Mapping[str, Departure]] = {
         without_run({"type": "queue_update", "steering": [], "followUp": []}, behind=[{"type": "agent_settled"}]),
     ),
 }
+
+TWO_TURNS: Final = (("system", "user", "assistant"), ("user", "assistant"))
+
+
+@attrs.frozen(kw_only=True)
+class Apart:
+    rule: str
+    why: str
+    ours: tuple[tuple[str, ...], ...]
+    """What each run brought into the log, by roles."""
+    pi: tuple[tuple[str, ...], ...]
+
+
+APART: Final[Mapping[str, Apart]] = {
+    "a follow-up in a compaction that somebody asks for": Apart(
+        rule="R3, R6",
+        why="it was accepted, so it is said, in a run behind the compaction; with Pi it waits for the next prompt",
+        ours=(*TWO_TURNS, ("user", "assistant")),
+        pi=TWO_TURNS,
+    ),
+    "steering in a compaction before a follow-up": Apart(
+        rule="R3",
+        why="steering enters before the next request, that of a follow-up too; with Pi it waits for a turn of its own",
+        ours=(*TWO_TURNS, ("user", "assistant", "user", "user", "assistant")),
+        pi=(*TWO_TURNS, ("user", "assistant", "user", "assistant", "user", "assistant")),
+    ),
+}
+"""Stories by name."""
 
 LACKING: Final[Mapping[str, str]] = {
     "bash_execution_update": "S1: what a person ran in Pi is read from its file; a session of ours runs no command but a tool's",

@@ -43,6 +43,7 @@ PROMPT: Final = ("prompt", "Which oak?")
 SUBMIT: Final = ("submit", "Which oak?")
 ANSWERING: Final = ("until", {"type": "message_start", "role": "assistant"})
 SPEAKING: Final = ("until", {"type": "message_update", "piece": "text_delta"})
+SUMMING_UP: Final = ("until", {"type": "compaction_start"})
 LOOKING: Final = ("until", {"type": "tool_execution_start"})
 LONG: Final = "It stands behind the mill, where the slope is wet until May. " * 8
 """120 tokens: two such turns are more than what `TIGHT` keeps."""
@@ -51,6 +52,7 @@ TWO_TURNS: Final = (("prompt", f"Which oak? {LONG}"), ("prompt", f"Which alder? 
 ELM: Final = ("prompt", "And the elm?")
 TOO_MUCH: Final = {"error": "prompt is too long: 2100 tokens > 2000 maximum"}
 CUT_OFF: Final = say("Half of", ends="length", tokens=900)
+SLOWLY: Final = (say(SUMMARY, seconds=1, tokens=90),)
 HALF: Final = say("Half of an", stalls=True)
 LOOK: Final = named("look")
 SLOW: Final = named("look", seconds=1)
@@ -184,13 +186,58 @@ STORIES: Final[Mapping[str, Story]] = {
     "a compaction before a run, with the summary failing": full(say(tokens=1_610), steps=[PROMPT], summaries=[]),
     "a compaction before a run, stopped": full(
         say(tokens=700),
-        summaries=[say(SUMMARY, seconds=1, tokens=90)],
-        steps=[SUBMIT, ("until", {"type": "compaction_start"}), ("abort",)],
+        summaries=SLOWLY,
+        steps=[SUBMIT, SUMMING_UP, ("abort",)],
     ),
     "a compaction between turns": cutting({**ONE_CALL, "tokens": 1_600}, say(tokens=700), tools=[LOOK], behind=[ELM]),
     "a compaction behind a run": cutting(say(tokens=1_600), behind=[ELM]),
     "a compaction behind a run, with a queue": cutting(
         say(tokens=1_600, seconds=1), say(tokens=700), behind=[SUBMIT, ANSWERING, TWO_AFTER[0], ("settle",)]
+    ),
+    "steering and a follow-up in a compaction before a run": full(
+        say(tokens=700),
+        say(tokens=700),
+        summaries=SLOWLY,
+        steps=[SUBMIT, SUMMING_UP, TWO_AFTER[0], TWO_MORE[0], ("settle",)],
+    ),
+    "steering in a compaction between turns": cutting(
+        {**ONE_CALL, "tokens": 1_600},
+        say(tokens=700),
+        tools=[LOOK],
+        summaries=SLOWLY,
+        behind=[SUBMIT, SUMMING_UP, TWO_MORE[0], ("settle",)],
+    ),
+    "a compaction between turns, stopped": cutting(
+        {**ONE_CALL, "tokens": 1_600}, say(), tools=[LOOK], summaries=SLOWLY, behind=[SUBMIT, SUMMING_UP, ("abort",)]
+    ),
+    "a compaction behind a run, stopped": cutting(
+        say(tokens=1_600), summaries=SLOWLY, behind=[SUBMIT, SUMMING_UP, ("abort",)]
+    ),
+    "a follow-up in a compaction behind a run": cutting(
+        say(tokens=1_600), say(tokens=700), summaries=SLOWLY, behind=[SUBMIT, SUMMING_UP, TWO_AFTER[0], ("settle",)]
+    ),
+    "steering in a compaction before a follow-up": cutting(
+        say(tokens=1_600, seconds=1),
+        say(tokens=700),
+        say(tokens=700),
+        summaries=SLOWLY,
+        behind=[SUBMIT, ANSWERING, TWO_AFTER[0], SUMMING_UP, TWO_MORE[0], ("settle",)],
+    ),
+    "an answer that filled its own limit": cutting(say("Long.", ends="length", tokens=900, output=400), behind=[ELM]),
+    "steering in the compaction of an overflow": cutting(
+        TOO_MUCH, say(tokens=700), summaries=SLOWLY, behind=[SUBMIT, SUMMING_UP, TWO_MORE[0], ("settle",)]
+    ),
+    "an overflow, stopped in its compaction": cutting(
+        TOO_MUCH, say(tokens=700), summaries=SLOWLY, behind=[SUBMIT, SUMMING_UP, ("abort",)]
+    ),
+    "an overflow, and another one behind a good answer": cutting(
+        TOO_MUCH,
+        {**ONE_CALL, "tokens": 700},
+        TOO_MUCH,
+        say(tokens=700),
+        tools=[LOOK],
+        summaries=[{"text": SUMMARY}] * 2,
+        behind=[ELM],
     ),
     "an overflow": cutting(TOO_MUCH, say(tokens=700), behind=[ELM]),
     "an overflow, and another one": cutting(TOO_MUCH, TOO_MUCH, behind=[ELM]),
@@ -204,6 +251,15 @@ STORIES: Final[Mapping[str, Story]] = {
     "a compaction that somebody asks for": cutting(behind=[("compact",)]),
     "a compaction that has nothing to do": Story(answers=[say()], steps=[PROMPT, ("compact",)]),
     "a compaction of what is compacted": cutting(behind=[("compact",), ("compact",)]),
+    "a compaction that somebody asks for, stopped": cutting(
+        summaries=SLOWLY, behind=[("compacting",), SUMMING_UP, ("abort",)]
+    ),
+    "a prompt in a compaction that somebody asks for": cutting(
+        say(), summaries=SLOWLY, behind=[("compacting",), SUMMING_UP, ELM, ("settle",)]
+    ),
+    "a follow-up in a compaction that somebody asks for": cutting(
+        say(), summaries=SLOWLY, behind=[("compacting",), SUMMING_UP, TWO_AFTER[0], ("settle",)]
+    ),
     "a summary that is asked for again": cutting(
         summaries=[{"error": "overloaded"}, say(SUMMARY, tokens=90)], behind=[("compact",)]
     ),

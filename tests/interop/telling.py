@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 import trio
@@ -29,7 +29,7 @@ from sapwood.actors.kernel import Reader
 from sapwood.actors.model.providers.base import Piece, Request
 from sapwood.actors.tools.tool import ToolContext, tool
 from sapwood.events.deltas import TextDelta
-from sapwood.events.messages import AssistantMessage, Message, ToolResultMessage
+from sapwood.events.messages import AssistantMessage, Message, ToolResultMessage, Usage
 from sapwood.events.models import Model
 from sapwood.events.runtime import (
     AgentEnd,
@@ -89,15 +89,18 @@ async def _play(story: Story, folder: Path) -> list[Told]:
     settings.write_text(json.dumps(story.settings), encoding="utf-8")
     session_file.write_text("".join(f"{json.dumps(line)}\n" for line in _lines(story.past)), encoding="utf-8")
     model = Model(provider="scripted", id="talker", context_window=story.window, max_output=400)
-    async with runtime.open_session(
-        session_file if story.past else None,
-        model=model,
-        settings=load_settings(settings),
-        cwd="/home/dev",
-        system_prompt="You answer.",
-        tools=[_tool(**one) for one in story.tools],
-    ) as session:
-        return await Player(session).play(story.steps)
+    async with (
+        runtime.open_session(
+            session_file if story.past else None,
+            model=model,
+            settings=load_settings(settings),
+            cwd="/home/dev",
+            system_prompt="You answer.",
+            tools=[_tool(**one) for one in story.tools],
+        ) as session,
+        trio.open_nursery() as nursery,
+    ):
+        return await Player(session, nursery).play(story.steps)
 
 
 def _lines(past: Sequence[Step]) -> list[Json]:
@@ -113,11 +116,15 @@ def _answer(answer: Json) -> ScriptedAnswer:
     return ScriptedAnswer(
         text=answer.get("text", ""),
         calls=tuple(call(call_id, name, **given) for call_id, name, given in answer.get("calls", ())),
-        usage=usage(answer.get("tokens", 0)),
+        usage=_usage(**answer),
         stop_reason=answer.get("ends"),
         error=answer.get("error"),
         wait=answer.get("seconds", 0),
     )
+
+
+def _usage(*, tokens: int = 0, output: int = 0, **_more: Any) -> Usage:
+    return msgspec.structs.replace(usage(tokens), input=tokens - output, output=output)
 
 
 def _tool(
@@ -143,8 +150,9 @@ def _tool(
 class Player:
     """Takes the steps, and hears what is told."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, nursery: trio.Nursery) -> None:
         self._session = session
+        self._nursery = nursery
         self._reader: Reader = session.events()
         self._told: list[Told] = []
 
@@ -155,7 +163,8 @@ class Player:
         return self._told
 
     async def prompt(self, text: str) -> None:
-        await self._session.prompt(text)
+        with suppress(Refused):
+            await self._session.prompt(text)
         self._drain()
 
     async def submit(self, text: str) -> None:
@@ -179,6 +188,9 @@ class Player:
     async def compact(self) -> None:
         with suppress(Refused, CompactionFailed):
             await self._session.compact()
+
+    async def compacting(self) -> None:
+        self._nursery.start_soon(self.compact)
 
     async def settle(self) -> None:
         await self._session.wait_idle()

@@ -12,11 +12,12 @@
 //   settings   Pi's own, as a settings file has them
 //   tools      [{ name, seconds?, fails?, tells?, alone?, last? }]  takes a number `n`; `fails` is the error that it throws, `tells` what it
 //              says of its progress; one that is `alone` runs beside no other; behind a `last` one the run is to end
-//   answers    [{ text?, calls?: [[id, name, arguments]], ends?, error?, seconds?, stalls?, unstarted?, tokens? }]  one a turn; `stalls`: silence
+//   answers    [{ text?, calls?: [[id, name, arguments]], ends?, error?, seconds?, stalls?, unstarted?, tokens?, output? }]  one a turn; `stalls`: silence
 //              behind the first piece, until somebody stops it; `unstarted`: it fails before anything came
 //   summaries  the same, where the model is asked for a summary
 //   steps      ["prompt", text] waits until all has settled, ["submit", text] does not; ["until", facts] waits for an event with these facts;
-//              ["steer", text] | ["follow_up", text] | ["abort"] | ["compact"] | ["settle"]; what is refused is told by events, or not at all
+//              ["steer", text] | ["follow_up", text] | ["abort"] | ["settle"] | ["compact"] waits, ["compacting"] does not; what is refused is told
+//              by events, or not at all
 //
 // Seconds are virtual: who naps is woken, the earliest first, once nothing else happens and the story waits for what comes. The waits that Pi
 // makes between attempts are real ones.
@@ -109,13 +110,13 @@ function speaking(story, time) {
 }
 
 async function speak(events, model, answer, time, signal) {
-  const { text, calls = [], ends = calls.length > 0 ? "toolUse" : "stop", error, seconds, stalls, tokens = 0 } = answer;
+  const { text, calls = [], ends = calls.length > 0 ? "toolUse" : "stop", error, seconds, stalls, tokens = 0, output = 0 } = answer;
   const content = [
     ...(text ? [{ type: "text", text }] : []),
     ...calls.map(([id, name, given]) => ({ type: "toolCall", id, name, arguments: given })),
   ];
   const { api, provider } = model;
-  const usage = { input: tokens, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: tokens, cost: FREE };
+  const usage = { input: tokens - output, output, cacheRead: 0, cacheWrite: 0, totalTokens: tokens, cost: FREE };
   const message = { role: "assistant", content, api, provider, model: model.id, usage, stopReason: ends };
   message.timestamp = Date.now();
   const partial = (blocks) => ({ ...message, content: content.slice(0, blocks), stopReason: "pending" });
@@ -257,15 +258,16 @@ async function play({ story }) {
     return time.pass(() => over, () => told.length);
   };
   const running = [];
+  const begin = (work) => void running.push(work.catch(() => {})); // a refusal is told by events, or not at all
   let read = 0; // what was waited for lies before this
   const steps = {
-    submit: (text) => void running.push(session.prompt(text)),
+    submit: (text) => begin(session.prompt(text)),
     prompt: async (text) => {
       steps.submit(text);
       await steps.settle();
     },
     settle: async () => {
-      await ends(Promise.allSettled(running));
+      await ends(Promise.all(running));
       await ends(session.waitForIdle());
       read = told.length;
     },
@@ -278,6 +280,7 @@ async function play({ story }) {
     follow_up: (text) => session.followUp(text),
     abort: () => ends(session.abort()),
     compact: () => ends(session.compact()),
+    compacting: () => begin(session.compact()),
   };
   for (const [what, ...given] of story.steps) {
     if (!Object.hasOwn(steps, what)) throw new Error(`No such step: ${what}`);
