@@ -102,6 +102,21 @@ def final_attempts_once(told: list[Told]) -> list[Told]:
     return [*told[: begun + 1], *without_run(start, failed, behind=[{"type": "agent_end"}])(told[begun + 1 :])]
 
 
+def good_answers_only(told: list[Told]) -> list[Told]:
+    """Another attempt that was stopped, or was cut off and is recovered from, came to nothing: told where such an end is told."""
+    events = list(told)
+    for at, event in enumerate(told):
+        if not is_like(event, {"type": "auto_retry_end", "success": True}):
+            continue
+        end = next(after for after in range(at, len(told)) if told[after]["type"] == "agent_end")
+        stopped = is_like(told[at - 1], {"stopReason": "aborted"})
+        cut_off = is_like(told[at - 1], {"stopReason": "length"}) and run_at(told, end + 1, [HIDDEN])
+        if stopped or cut_off:
+            events[at : end + 1] = [*told[at + 1 : end + 1], {**event, "success": False}]
+    return events
+
+
+HIDDEN: Final = {"type": "entry_appended", "kind": "context_edit"}
 STOPPED: Final = {"type": "turn_end", "stopReason": "aborted"}
 ANSWER: Final = {"role": "assistant"}
 SYSTEM: Final = {"role": "system"}
@@ -127,7 +142,13 @@ DEPARTURES: Final[Mapping[str, Departure]] = {
         "M4, P5",
         "a failed answer is never sent, so nothing has to hide it",
         "pi",
-        without_run({"type": "entry_appended", "kind": "context_edit"}, behind=[{"type": "auto_retry_start"}]),
+        without_run(HIDDEN, behind=[{"type": "auto_retry_start"}]),
+    ),
+    "another attempt is a success if its answer is good": Departure(
+        "P5, C16",
+        "one that was stopped is not sent, one that is recovered from is hidden; with Pi whatever is no error is a success",
+        "pi",
+        good_answers_only,
     ),
     "results come behind all executions": Departure(
         "R1, R2",

@@ -51,6 +51,7 @@ TIGHT: Final = {"compaction": {"reserveTokens": 500, "keepRecentTokens": 150}}
 TWO_TURNS: Final = (("prompt", f"Which oak? {LONG}"), ("prompt", f"Which alder? {LONG}"))
 ELM: Final = ("prompt", "And the elm?")
 TOO_MUCH: Final = {"error": "prompt is too long: 2100 tokens > 2000 maximum"}
+BUSY: Final = say("Half", error="overloaded")
 CUT_OFF: Final = say("Half of", ends="length", tokens=900)
 SLOWLY: Final = (say(SUMMARY, seconds=1, tokens=90),)
 HALF: Final = say("Half of an", stalls=True)
@@ -130,12 +131,27 @@ STORIES: Final[Mapping[str, Story]] = {
     ),
     "steering before a run": Story(answers=[say(), say()], steps=[TWO_MORE[0], PROMPT]),
     "a follow-up before a run": Story(answers=[say(), say()], steps=[TWO_AFTER[0], PROMPT]),
-    "another attempt": Story(answers=[say("Half", error="overloaded"), say()], steps=[PROMPT]),
-    "another attempt behind a tool": Story(
-        tools=[LOOK], answers=[ONE_CALL, say("Half", error="overloaded"), say()], steps=[PROMPT]
+    "another attempt": Story(answers=[BUSY, say()], steps=[PROMPT]),
+    "another attempt behind a tool": Story(tools=[LOOK], answers=[ONE_CALL, BUSY, say()], steps=[PROMPT]),
+    "two more attempts, and a tool": Story(tools=[LOOK], answers=[BUSY, BUSY, ONE_CALL, say()], steps=[PROMPT]),
+    "another attempt, stopped in its stream": Story(
+        answers=[BUSY, HALF], steps=[SUBMIT, ("until", {"type": "auto_retry_start"}), SPEAKING, ("abort",)]
     ),
+    "another attempt, stopped in a tool": Story(
+        tools=[SLOW], answers=[BUSY, ONE_CALL], steps=[SUBMIT, LOOKING, ("abort",)]
+    ),
+    "no attempt is left, and something waits": Story(
+        answers=[say("Half", error="overloaded", seconds=1), BUSY, say(), say()],
+        settings={"retry": {"maxRetries": 1, "baseDelayMs": 1}},
+        steps=[SUBMIT, ANSWERING, TWO_AFTER[0], ("settle",)],
+    ),
+    "an error that is final, and something waits": Story(
+        answers=[say("Half", error="no such model", seconds=1), say(), say()],
+        steps=[SUBMIT, ANSWERING, TWO_AFTER[0], TWO_MORE[0], ("settle",)],
+    ),
+    "stopped while nothing is on": Story(answers=[say()], steps=[("abort",), PROMPT]),
     "no attempt is left": Story(
-        answers=[say("Half", error="overloaded"), say("Half", error="overloaded")],
+        answers=[BUSY, BUSY],
         settings={"retry": {"maxRetries": 1, "baseDelayMs": 1}},
         steps=[PROMPT],
     ),
@@ -145,12 +161,12 @@ STORIES: Final[Mapping[str, Story]] = {
         answers=[say(seconds=1), say()], steps=[SUBMIT, ANSWERING, ("submit", "And the alder?"), ("settle",)]
     ),
     "stopped in the wait before another attempt": Story(
-        answers=[say("Half", error="overloaded"), say()],
+        answers=[BUSY, say()],
         settings={"retry": {"baseDelayMs": 60_000}},
         steps=[SUBMIT, ("until", {"type": "auto_retry_start"}), ("abort",)],
     ),
     "steering in the wait before another attempt": Story(
-        answers=[say("Half", error="overloaded"), say()],
+        answers=[BUSY, say()],
         settings={"retry": {"baseDelayMs": 100}},
         steps=[SUBMIT, ("until", {"type": "auto_retry_start"}), TWO_MORE[0], ("settle",)],
     ),
@@ -239,6 +255,10 @@ STORIES: Final[Mapping[str, Story]] = {
         summaries=[{"text": SUMMARY}] * 2,
         behind=[ELM],
     ),
+    "an overflow in another attempt": cutting(BUSY, TOO_MUCH, say(tokens=700), behind=[ELM]),
+    "an answer that is cut off early in another attempt": cutting(BUSY, CUT_OFF, say(tokens=700), behind=[ELM]),
+    "another attempt behind an overflow": cutting(TOO_MUCH, BUSY, say(tokens=700), behind=[ELM]),
+    "a compaction behind an error": cutting(say(tokens=1_600, error="no such model"), behind=[ELM]),
     "an overflow": cutting(TOO_MUCH, say(tokens=700), behind=[ELM]),
     "an overflow, and another one": cutting(TOO_MUCH, TOO_MUCH, behind=[ELM]),
     "an overflow, with the summary failing": cutting(TOO_MUCH, summaries=[], behind=[ELM]),
