@@ -5,7 +5,7 @@
 3. Without npm, or without a registry in time, `PiUnavailable` says why. Other processes then hear the same reason at once
    for `RETRY_AFTER` seconds instead of waiting again.
 
-Run it to fill the cache: `python -m tests.pi.install` (add `node` for the Node that the generator needs).
+Run it to fill the cache: `python -m tests.pi.install` (add `node` for the Node that a whole session of Pi needs).
 """
 
 import fcntl
@@ -57,7 +57,7 @@ def pi_root() -> Path:
 
 
 def node22() -> Path:
-    """A Node that runs the whole of Pi. Only the generator asks for it; the oracle runs on the Node of the system."""
+    """A Node that runs the whole of Pi: for the generator and for `events.mjs`. The oracle runs on the Node of the system."""
     system, machine = platform.system(), platform.machine()
     package = NODE_PACKAGES.get((system, machine))
     if package is None:
