@@ -82,7 +82,7 @@ class Author:
         billed: list[Usage] = []
         if asked.ask_extensions and self.registered.has(SessionBeforeCompact):
             question = _question(asked, planned, budget, files, self._branch())
-            given = await self._given(question, surveyed, telling, billed.append)
+            given = await self._given(question, planned, surveyed, telling, billed.append)
             if given is not None:
                 telling.from_extension = True
                 return Draft(
@@ -105,6 +105,7 @@ class Author:
     async def _given(
         self,
         question: SessionBeforeCompact,
+        planned: Plan,
         surveyed: Surveyed,
         telling: Telling,
         bill: Callable[[Usage], None],
@@ -121,6 +122,8 @@ class Author:
                 raise CompactionFailed(f"the extension {by!r} cancelled the compaction{because}", aborted=True)
             case ProvideSummary():
                 why = misfit(answer, surveyed)
+                if why is None and question.reason != "manual":
+                    why = await self._too_large(answer, planned)
                 if why is None:
                     return answer
                 if answer.usage is not None:
@@ -132,6 +135,12 @@ class Author:
                 return None
             case _:
                 assert_never(answer)
+
+    async def _too_large(self, given: ProvideSummary, planned: Plan) -> str | None:
+        """Why a summary frees nothing, as of one that a model wrote (C17)."""
+        tokens = await self._elsewhere(lambda: self.counts.of_text(given.text))
+        stood = await self._elsewhere(lambda: freed(planned, self.counts.of_text))
+        return None if tokens < stood else f"it is no smaller than what it stands for: {tokens} tokens of {stood}"
 
     async def _written(self, asked: CompactNow, planned: Plan, files: Files, billed: list[Usage]) -> Draft:
         """By a model; what was billed until it failed, or was stopped, is in the log. `billed`: what was before it is asked."""
