@@ -96,12 +96,13 @@ class Time {
 const FREE = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 };
 
 /** Answers from the story; a summary is asked for with the whole conversation inside one text. */
-function speaking(story, time) {
+function speaking(story, time, told) {
   const answers = [...story.answers];
   const summaries = [...story.summaries];
   return (model, context, { signal } = {}) => {
     const asked = JSON.stringify(context.messages.at(-1)?.content ?? "");
     const from = asked.includes("<conversation>") ? summaries : answers;
+    if (from === answers && answers.length === 0) told.push({ type: "unanswered" }); // the story is wrong
     const answer = from.shift() ?? { error: "the story has no answer left" };
     const events = createAssistantMessageEventStream();
     queueMicrotask(() => speak(events, model, answer, time, signal));
@@ -198,7 +199,7 @@ function remembering(past) {
 }
 
 async function opened(story, time, told) {
-  const stream = speaking(story, time);
+  const stream = speaking(story, time, told);
   const model = { id: "talker", name: "talker", api: "story-api", provider: "story", baseUrl: "story:", reasoning: false };
   Object.assign(model, { input: ["text"], cost: FREE, contextWindow: story.window, maxTokens: 400 });
   const modelRuntime = await ModelRuntime.create({
