@@ -1,7 +1,7 @@
 """The command line. Commands load what they need when they run: `sapwood --help` imports neither trio nor rich.
 
-1. Exit codes: 0 done; 1 a difference was found; 2 what was asked for cannot be done as it was asked; 3 the file is damaged, and readable;
-   4 it is no session.
+1. Exit codes: 0 done; 1 a difference was found, or an answer failed; 2 what was asked for cannot be done as it was asked; 3 the file is
+   damaged, and readable; 4 it is no session.
 2. Whatever becomes of the standard streams, there is no traceback: a reader that went away ends it quietly, an output that is closed or
    full is told, a standard error that is closed is done without.
 """
@@ -21,6 +21,7 @@ import click
 COMMANDS: Final = {
     "check": "sapwood.cli.check",
     "replay": "sapwood.cli.replay",
+    "run": "sapwood.cli.run",
     "show": "sapwood.cli.show",
     "tree": "sapwood.cli.tree",
 }
@@ -53,7 +54,7 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="sapwood", message="%(prog)s %(version)s")
 def sapwood() -> None:
-    """Agent sessions on the command line: replay scenarios, look into session files."""
+    """Agent sessions on the command line: talk to models, replay scenarios, look into session files."""
 
 
 def main() -> None:

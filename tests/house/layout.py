@@ -97,6 +97,7 @@ BEGINNINGS: Final[Mapping[str, str]] = {
     "actors/kernel/testing.py": "taps for the tests of whoever hosts a session",
     "sapwood/cli/check.py": _A_COMMAND,
     "sapwood/cli/replay.py": _A_COMMAND,
+    "sapwood/cli/run.py": _A_COMMAND,
     "sapwood/cli/show.py": _A_COMMAND,
     "sapwood/cli/tree.py": _A_COMMAND,
     "store/testing.py": "`check_store`, for the tests of whoever writes a store",
