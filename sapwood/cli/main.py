@@ -19,6 +19,7 @@ from typing import Final, TextIO
 import click
 
 COMMANDS: Final = {
+    "chat": "sapwood.cli.chat",
     "check": "sapwood.cli.check",
     "replay": "sapwood.cli.replay",
     "run": "sapwood.cli.run",

@@ -95,6 +95,7 @@ PURE: Final = {
 _A_COMMAND: Final = "a command, which sapwood/cli/main.py imports by its name when it is asked for"
 BEGINNINGS: Final[Mapping[str, str]] = {
     "actors/kernel/testing.py": "taps for the tests of whoever hosts a session",
+    "sapwood/cli/chat.py": _A_COMMAND,
     "sapwood/cli/check.py": _A_COMMAND,
     "sapwood/cli/replay.py": _A_COMMAND,
     "sapwood/cli/run.py": _A_COMMAND,

@@ -5,14 +5,18 @@ from __future__ import annotations
 import click
 from click.testing import CliRunner
 
+from sapwood.cli.chat import command as chat_command
 from sapwood.cli.main import sapwood
 from sapwood.cli.run import command as run_command
 
 
-def test_the_options_stand_in_the_order_of_their_importance() -> None:
-    options = [option.opts[0] for option in run_command.params if isinstance(option, click.Option)]
+def test_both_commands_have_the_same_options_in_the_same_order() -> None:
+    run, chat = (
+        [option.opts[0] for option in command.params if isinstance(option, click.Option)]
+        for command in (run_command, chat_command)
+    )
 
-    assert options == ["--model", "--session", "--tools", "--base-url", "--key-env", "--window", "--json"]
+    assert run == chat == ["--model", "--session", "--tools", "--base-url", "--key-env", "--window", "--json"]
 
 
 def test_a_model_must_be_named() -> None:
