@@ -100,7 +100,7 @@ class Environment:
     run_sync: RunSync = _in_thread
     """Where blocking work goes: a thread; in place when time is virtual, since virtual time would jump over a thread."""
     run_foreign: RunSync = _left_on_cancel
-    """Where a plain function of a host's goes, and what may hang at a file that is not ours: who is cancelled leaves it to its thread."""
+    """For a host's plain functions, long texts, and what may hang at a file that is not ours: who is cancelled leaves it to its thread."""
     disk: Disk = attrs.field(factory=RealDisk)
     http: NewHttpClient = _new_http_client
     """Makes a client; one a provider, for the runtime's life."""

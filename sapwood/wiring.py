@@ -175,7 +175,7 @@ def wire(  # noqa: PLR0917 - it is what a session is made of
         registered=host.registered,
         summarizer=Summarizer(model_actor, environment, publish),
         counts=counts,
-        run_sync=environment.run_sync,
+        run_apart=environment.run_foreign,
         settings=host.settings.compaction,
         retry=host.settings.retry,
         summary_model=host.settings.summary_model,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import reduce
-from typing import Final, Literal, TypeVar, assert_never
+from typing import Final, Literal, assert_never
 
 import attrs
 import trio
@@ -37,7 +37,6 @@ from sapwood.events.models import Model
 from sapwood.events.requests import CompactNow
 from sapwood.events.runtime import Diagnostic, Event, Purpose
 
-T = TypeVar("T")
 PURPOSES: Final[Mapping[Kind, Purpose]] = {"compaction": "compaction", "turn_prefix": "turn_prefix"}
 """What each job's calls are billed as."""
 
@@ -64,7 +63,8 @@ class Author:
     registered: Registered
     summarizer: Summarizer
     counts: Counts
-    run_sync: RunSync
+    run_apart: RunSync
+    """Where long texts are read; who is stopped does not wait for it."""
     settings: CompactionSettings
     retry: RetryPolicy
     summary_model: Model | None
@@ -157,7 +157,7 @@ class Author:
         self, asked: CompactNow, planned: Plan, files: Files, model: Model, billed: list[Usage]
     ) -> Draft:
         """One job, or two side by side for a turn that is split (C6)."""
-        material = await self._elsewhere(lambda: material_of(planned, self.counts.of_text))
+        material = await self.run_apart(lambda: material_of(planned, self.counts.of_text))
         if not material.stretches and material.previous is None:
             raise Refused("nothing-to-do", TOO_SMALL)  # what no model was ever sent
         jobs = {
@@ -191,10 +191,10 @@ class Author:
         if gave_up is not None:
             raise CompactionFailed(gave_up.reason)
         written = {kind: one for kind, one in ended.items() if isinstance(one, Written)}
-        finished = await self._elsewhere(lambda: finish(written, planned, material, files, self.counts.of_text))
+        finished = await self.run_apart(lambda: finish(written, planned, material, files, self.counts.of_text))
         stood = material.tokens
         if asked.reason != "manual" and finished.tokens >= stood:  # what was shown is the least that it stands for
-            stood = await self._elsewhere(lambda: freed(planned, self.counts.of_text))
+            stood = await self.run_apart(lambda: freed(planned, self.counts.of_text))
         if asked.reason != "manual" and finished.tokens >= stood:
             raise CompactionFailed(
                 f"the summary is no smaller than what it stands for: {finished.tokens} tokens of {stood}"
@@ -216,10 +216,6 @@ class Author:
             for kind in jobs:
                 nursery.start_soon(one, kind)
         return ended
-
-    async def _elsewhere(self, work: Callable[[], T]) -> T:
-        """A long text is read where it holds up nobody."""
-        return await self.run_sync(work)
 
     async def bill(self, usage: Usage | None, model: Model, why: str) -> None:
         """What was paid for nothing is in the totals all the same (T6)."""

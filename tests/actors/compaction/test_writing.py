@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, TypeVar
 
+import attrs
 import pytest
 import trio
 import trio.testing
 
 from sapwood import CompactionFailed, Extension, ExtensionContext, Refused, ScriptedAnswer, StoreError
 from sapwood.actors.compaction.offered import LONGEST
+from sapwood.actors.environment import Environment
 from sapwood.events.base import is_object
 from sapwood.events.entries import BranchSummary, ContextEdit, UsageEntry
 from sapwood.events.hooks import Cancel, CompactionPreparation, ProvideSummary, SessionBeforeCompact
@@ -27,6 +30,7 @@ from tests.build import MS, TIME, assistant, call, message_entry, usage, words
 from tests.compacting import SMALL, Talk, conversation, settings, sized, summary
 from tests.talking import names
 
+T = TypeVar("T")
 GOOD = summary(says="of tea")
 PREFIX = summary("turn_prefix", says="of milk")
 
@@ -235,6 +239,27 @@ async def test_what_a_stopped_compaction_cost_is_in_the_log(autojump_clock: trio
 
         assert billed(talk) == [("compaction", 5, "it was stopped")]
         assert talk.news() == ["compaction_start", "compaction_end", "session_compact_failed"]
+
+
+async def test_who_stops_it_does_not_wait_for_a_long_text_that_is_being_read(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """It used to be read where nobody could leave."""
+
+    async def slowly(function: Callable[[], T], /) -> T:
+        await trio.sleep(60)
+        return function()
+
+    environment = attrs.evolve(Environment.scripted(), run_foreign=slowly)
+    async with conversation(GOOD, environment=environment) as talk:
+        began = trio.current_time()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(stopped, talk)
+            await trio.sleep(1)
+            await talk.session.abort()
+
+        assert trio.current_time() - began < 2
+        assert (talk.compactions(), talk.session.state) == ([], "idle")
 
 
 async def test_what_was_not_billed_leaves_no_entry() -> None:
