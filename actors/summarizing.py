@@ -6,6 +6,7 @@ A job is cancelled with whoever waits for it; what its calls were billed is told
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final, Literal, assert_never
 
 import attrs
@@ -18,8 +19,8 @@ from sapwood.actors.kernel import ActorCrashed, OperationCrashed, Ref, insist
 from sapwood.actors.model.assembly import Draft, unfinished
 from sapwood.actors.model.overflow import is_too_much
 from sapwood.actors.session_log.run_log import Pen
-from sapwood.actors.summaries.job import begun, next_step
-from sapwood.actors.summaries.steps import Answered, Ask, Begun, GaveUp, Happened, Job, Wait, Waited, Written
+from sapwood.actors.summaries.job import JobState, begun, next_step
+from sapwood.actors.summaries.steps import Answered, Ask, Begun, Do, GaveUp, Happened, Job, Wait, Waited, Written
 from sapwood.events.base import Json
 from sapwood.events.entries import UsageEntry
 from sapwood.events.errors import SapwoodError
@@ -40,6 +41,9 @@ from sapwood.events.runtime import (
 
 BILLING_SECONDS: Final = 1.0
 """For one line of a log. Whoever was stopped is to be gone soon."""
+
+AT_ONCE: Final = 100_000
+"""Characters of a job that is stepped in place: fifty milliseconds at worst. More would hold up everybody else."""
 
 Source = Literal["compaction", "branchSummary"]
 
@@ -87,7 +91,7 @@ class Summarizer:
 
     async def write(self, job: Job, errand: Errand) -> Written | GaveUp:
         """Do the job. Ends in one of the two, whatever the model says."""
-        state, do = next_step(begun(job), Begun())
+        state, do = await self._stepped(begun(job), Begun())
         route = new_session_id(self.environment.now_ms(), self.environment.random)  # one for all its attempts (C8)
         calls, retrying = 0, False
         while True:
@@ -116,7 +120,13 @@ class Summarizer:
                     happened, retrying = Waited(), True
                 case _:
                     assert_never(do)
-            state, do = next_step(state, happened)
+            state, do = await self._stepped(state, happened)
+
+    async def _stepped(self, state: JobState, happened: Happened) -> tuple[JobState, Do]:
+        """As `next_step`, where it holds up nobody."""
+        if sum(map(len, state.job.texts)) <= AT_ONCE:
+            return next_step(state, happened)
+        return await self.environment.run_foreign(partial(next_step, state, happened))
 
     async def _answer(self, asked: Ask, errand: Errand, call_id: str, route: str) -> AssistantMessage:
         now = self.environment.now_ms()

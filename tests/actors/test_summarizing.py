@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
 import attrs
 import pytest
@@ -15,7 +16,7 @@ from sapwood.actors.model.retry import RetryPolicy
 from sapwood.actors.session_log.run_log import Pen
 from sapwood.actors.summaries.prompts import words_for
 from sapwood.actors.summaries.steps import GaveUp, Job, Written
-from sapwood.actors.summarizing import Errand, Summarizer, record
+from sapwood.actors.summarizing import AT_ONCE, Errand, Summarizer, record
 from sapwood.events.entries import UsageEntry
 from sapwood.events.errors import SapwoodError, StoreError
 from sapwood.events.ids import EntryId
@@ -33,6 +34,7 @@ from sapwood.events.runtime import (
 from tests.build import MODEL, TIME, assistant, usage, words
 from tests.compacting import summary
 
+T = TypeVar("T")
 PAID = UsageEntry(
     id=EntryId("p"), parent_id=None, timestamp=TIME, kind="compaction", provider="p", model="m", usage=usage(7)
 )
@@ -211,3 +213,21 @@ async def test_a_cost_that_cannot_be_recorded_is_told_and_raises_nothing(
     assert isinstance(one, Diagnostic)
     assert one.code == "usage_unrecorded"
     assert ("more than 1 s" if fault is None else str(fault)) in one.message
+
+
+@pytest.mark.parametrize(("size", "apart"), [(AT_ONCE, 0), (AT_ONCE + 1, 2)])
+async def test_a_job_of_long_texts_is_stepped_where_it_holds_up_nobody(size: int, apart: int) -> None:
+    """The first step of a megabyte used to hold up the loop for most of a second."""
+    steps: list[object] = []
+
+    async def elsewhere(function: Callable[[], T], /) -> T:
+        steps.append(function)
+        await trio.lowlevel.checkpoint()
+        return function()
+
+    one, _, _ = summarizer(GOOD)
+    one = attrs.evolve(one, environment=attrs.evolve(one.environment, run_foreign=elsewhere))
+    ended = await one.write(attrs.evolve(JOB, texts=("x" * size,), tokens=(size,), room=10 * AT_ONCE), errand())
+
+    assert isinstance(ended, Written)
+    assert len(steps) == apart
