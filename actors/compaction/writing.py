@@ -138,8 +138,8 @@ class Author:
 
     async def _too_large(self, given: ProvideSummary, planned: Plan) -> str | None:
         """Why a summary frees nothing, as of one that a model wrote (C17)."""
-        tokens = await self._elsewhere(lambda: self.counts.of_text(given.text))
-        stood = await self._elsewhere(lambda: freed(planned, self.counts.of_text))
+        tokens = await self.run_apart(lambda: self.counts.of_text(given.text))
+        stood = await self.run_apart(lambda: freed(planned, self.counts.of_text))
         return None if tokens < stood else f"it is no smaller than what it stands for: {tokens} tokens of {stood}"
 
     async def _written(self, asked: CompactNow, planned: Plan, files: Files, billed: list[Usage]) -> Draft:
