@@ -107,11 +107,15 @@ class Session(Commanding):
         """
         self._wiring.agent.guard()
         while True:
-            for handle in self._wiring.shelf.under_way():  # a run that is asked for may not have the tree yet
+            for handle in self._asked_for():
                 await handle.done()
             await self._wiring.lease.idle()
-            if self.state == "idle" and not self._wiring.shelf.under_way():
+            if self.state == "idle" and not self._asked_for():
                 return
+
+    def _asked_for(self) -> list[Handle]:
+        """Runs that are asked for: one may not have the tree yet. What was said into a queue has a run only when it is taken from there."""
+        return [handle for handle in self._wiring.shelf.under_way() if not handle.queued]
 
     @in_place
     def context_usage(self, model: Model | None = None) -> ContextUsage:

@@ -20,13 +20,15 @@ from functools import partial
 
 import trio
 
-from sapwood import Delivered, Environment, Published, Runtime, Scripted, ScriptedAnswer, StoreError, read
+from sapwood import Delivered, Environment, Model, Published, Runtime, Scripted, ScriptedAnswer, StoreError, read
 from sapwood.events.runtime import EntryAppended
 from tests.build import MODEL
 from tests.killing import Say, killed
 
 LARGEST = 1 << 16
 """Bytes of a question: sixteen pages, so that a kill may come between two of them."""
+ROOMY = Model(provider="scripted", id="talker", context_window=10**9)
+"""Of what is said here there is no end, and nothing is to be summed up."""
 NOBODY = 65534
 SOON_ENOUGH = 4096
 """Answers: more than a process has time for."""
@@ -63,7 +65,7 @@ async def hold(path: str) -> None:
 async def talk(path: str, seed: int, say: Say) -> None:
     draw = random.Random(seed)  # noqa: S311 - nobody is to be kept from guessing
     answers = [ScriptedAnswer(text=f"answer {number}") for number in range(SOON_ENOUGH)]
-    async with runtime(*answers).open_session(path, model=MODEL) as session:
+    async with runtime(*answers).open_session(path, model=ROOMY) as session:
         say("")
         for number in range(SOON_ENOUGH):
             outcome = await session.prompt(f"{seed}-{number} " + "x" * draw.randrange(LARGEST))
@@ -78,7 +80,14 @@ def talking(path: str, seed: int, say: Say) -> None:
     trio.run(talk, path, seed, say)
 
 
+async def warm() -> None:
+    """What is imported with the first prompt is imported once, and not in each process that has no time for it."""
+    async with runtime(ScriptedAnswer(text="yes")).open_session(None, model=ROOMY) as session:
+        await session.prompt("are you warm?")
+
+
 def kills(path: str) -> None:
+    trio.run(warm)
     for line in sys.stdin:
         seed, seconds = line.split()
         tell(json.dumps(killed(partial(talking, path, int(seed)), words=0, seconds=float(seconds))))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from sapwood.actors.compaction.sizes import largest
+from sapwood.actors.compaction.sizes import largest, sent
+from sapwood.events.models import Limits, Model
 from tests.actors.compaction.selected import survey
+from tests.build import assistant, user
 
 
 @pytest.mark.parametrize(
@@ -24,3 +26,12 @@ def test_the_largest_of_what_was_counted_come_first(
     line: str, counted: int | None, named: tuple[tuple[str, int], ...]
 ) -> None:
     assert largest(survey(line, counted=counted)) == named
+
+
+def test_what_goes_out_is_what_the_models_limits_leave_of_it() -> None:
+    messages = (user("x" * 4_000), assistant("y" * 40))
+    plain = Model(provider="p", id="m")
+
+    assert sent(messages, plain) == 1_010
+    assert sent(messages, Model(provider="p", id="m", limits=Limits(text_bytes=400))) <= 110
+    assert sent((assistant("z", stop="error", error="no"),), plain) == 0

@@ -409,7 +409,9 @@ def test_no_more_is_in_than_the_budget_but_for_a_character_of_the_newest(
     if found.tokens > max(room, 0):
         assert [found.tokens for _ in found.messages] == [1]
     assert found.dropped == len(all_of_it.messages) - len(found.messages)
-    assert bool(found.messages) == bool(all_of_it.messages)
+    assert (
+        bool(found.messages) == bool(all_of_it.messages) or room < 1
+    )  # of some a character is nothing that could be told
     assert found.messages[1:] == all_of_it.messages[len(all_of_it.messages) - len(found.messages) + 1 :]
     assert found.files == all_of_it.files
 
