@@ -41,6 +41,6 @@ def run() -> Iterator[Ratio]:
         f"every name of sapwood ({whole[0]:.2f} s) / trio + msgspec + attrs",
         command(sys.executable, "-c", EVERYTHING),
         command(sys.executable, "-c", BELOW),
-        bound=3.0,  # all wires, compaction and moves: a host that uses a part imports a part
+        bound=4.0,  # all wires, compaction and moves: a host that uses a part imports a part
         rounds=3,  # two processes each, half a second
     )
