@@ -97,7 +97,8 @@ class Answer:
                     await self._next_event()
                 if scope.cancelled_caught:
                     if not self._decoder.may_end:
-                        raise ProviderError(f"timeout: nothing came for {self._idle:g} s", kind="timeout")  # noqa: TRY301
+                        silence = f"timeout: nothing came for {self._idle:g} s"
+                        raise ProviderError(silence, kind="timeout")  # noqa: TRY301 - it ends as all trouble does
                     self._end()
         except Exception as error:
             trouble = translated(error, self._key)

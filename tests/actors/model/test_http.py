@@ -50,7 +50,7 @@ def answering(*bodies: httpx.AsyncByteStream) -> tuple[Environment, list[httpx.R
         return httpx.Response(200, headers={"content-type": "text/event-stream"}, stream=left.pop(0))
 
     def client(*, trust_env: bool = False, connections: int | None = None, secure: bool = True) -> httpx.AsyncClient:
-        return httpx.AsyncClient(transport=httpx.MockTransport(respond), timeout=None, trust_env=trust_env)  # noqa: S113
+        return httpx.AsyncClient(transport=httpx.MockTransport(respond), timeout=None, trust_env=trust_env)  # noqa: S113 - no network
 
     return Environment(http=client), seen
 
