@@ -16,7 +16,7 @@ from sapwood.actors.kernel import Actor, Apart, OperationCrashed, Reply, Start
 from sapwood.actors.kernel.errors import alone
 from sapwood.actors.model.assembly import STOPPED, Broken, Draft, answer_of, unfinished
 from sapwood.actors.model.providers.base import Piece, Provider, Request
-from sapwood.actors.outgoing import Limited, Outgoing, Repair, prepare
+from sapwood.actors.outgoing import Limited, Outbox, Outgoing, Repair, prepare
 from sapwood.actors.stops import Stops
 from sapwood.events.copies import detached
 from sapwood.events.errors import ProviderError
@@ -51,6 +51,7 @@ class ModelActor(Actor[Generate | StopCall]):
         self._report = report
         self._calls: dict[CallId, _Call] = {}
         self._stops = Stops()
+        self._turns = Outbox()
         self._told: set[Repair | Limited] = set()
         """Repairs and limits that were told: each is made at every request, and told once."""
 
@@ -121,7 +122,10 @@ class ModelActor(Actor[Generate | StopCall]):
             raise ProviderError(
                 f"no provider is called {asked.model.provider!r} (there are: {known}): give it to the Runtime"
             )
-        outgoing = prepare(
+        prepared = (
+            self._turns.prepare if asked.purpose == "turn" else prepare
+        )  # what else is asked has nothing before it
+        outgoing = prepared(
             asked.messages, provider=asked.model.provider, model=asked.model.id, limits=asked.model.limits
         )
         self._tell(outgoing)

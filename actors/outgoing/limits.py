@@ -13,8 +13,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
-from itertools import count
-from typing import Final, Literal
+from itertools import count, islice
+from operator import is_
+from typing import Final, Literal, get_args
 
 import attrs
 import msgspec
@@ -48,24 +49,51 @@ class Limited:
 Messages = Sequence[OutgoingMessage]
 
 
-Keep = Callable[[Messages, int], tuple[Messages, int]]
-"""Messages with a limit kept, and how often that changed something."""
-
-
 def keep_within(messages: Messages, limits: Limits) -> tuple[Messages, tuple[Limited, ...]]:
     """Paired messages as this model takes them, and which limits that took. What is within all limits comes back as it is."""
-    declared: tuple[tuple[Limit, int | None, Keep], ...] = (
-        ("image_bytes", limits.image_bytes, _within_image_bytes),
-        ("images", limits.images, _within_images),
-        ("text_bytes", limits.text_bytes, _within_text_bytes),
-        ("call_id_length", limits.call_id_length, with_legal_ids),
-    )
-    told: list[Limited] = []
-    for limit, most, keep in declared:
-        if most is not None:
-            messages, times = keep(messages, most)
-            told += [Limited(limit, times)] if times else []
-    return messages, tuple(told)
+    within = Within(limits)
+    kept = within.add(messages)
+    return (messages if kept is None else kept), within.told()
+
+
+class Within:
+    """Keeps messages within limits that come piece by piece, as all of them at once."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._images: int | None = None
+        """How many there were until now; None before the first piece."""
+        self._evicted = 0
+        self._times: dict[Limit, int] = {}
+        self._legal = _LegalIds(limits.call_id_length)
+
+    def add(self, messages: Messages) -> Messages | None:
+        """The next messages as the model takes them; the same where all are within.
+
+        None where images of an earlier piece have to go because of this one: then all of them are to be given to another `Within`.
+        """
+        limits = self._limits
+        if limits.image_bytes is not None:
+            messages = self._count("image_bytes", _within_image_bytes(messages, limits.image_bytes))
+        if limits.images is not None:
+            images = _images(messages) + (self._images or 0)
+            evicted = _evicted(images, limits.images)
+            if self._images is None:
+                messages = self._count("images", _without_images(messages, evicted))
+            elif evicted != self._evicted:
+                return None
+            self._images, self._evicted = images, evicted
+        if limits.text_bytes is not None:
+            messages = self._count("text_bytes", _within_text_bytes(messages, limits.text_bytes))
+        return self._count("call_id_length", self._legal.of(messages))
+
+    def told(self) -> tuple[Limited, ...]:
+        """Each limit that bit until now, and how often, in the order in which they are kept."""
+        return tuple(Limited(limit, self._times[limit]) for limit in get_args(Limit) if self._times.get(limit))
+
+    def _count(self, limit: Limit, kept: tuple[Messages, int]) -> Messages:
+        self._times[limit] = self._times.get(limit, 0) + kept[1]
+        return kept[0]
 
 
 def _within_image_bytes(messages: Messages, most: int) -> tuple[Messages, int]:
@@ -75,14 +103,18 @@ def _within_image_bytes(messages: Messages, most: int) -> tuple[Messages, int]:
     return _changed(messages, change)
 
 
-def _within_images(messages: Messages, most: int) -> tuple[Messages, int]:
+def _images(messages: Messages) -> int:
     contents = (message.content for message in messages if not isinstance(message.content, str))
-    held = sum(isinstance(block, ImageContent) for content in contents for block in content)
-    if held <= most:
-        return messages, 0
-    step = max(1, most // 2)
-    going = -(-(held - most) // step) * step
+    return sum(isinstance(block, ImageContent) for content in contents for block in content)
 
+
+def _evicted(held: int, most: int) -> int:
+    """How many of so many images go."""
+    step = max(1, most // 2)
+    return max(0, -(-(held - most) // step) * step)
+
+
+def _without_images(messages: Messages, going: int) -> tuple[Messages, int]:
     def change(block: ContentBlock) -> ContentBlock | None:
         return TextContent(text=EVICTED) if isinstance(block, ImageContent) else None
 
@@ -131,31 +163,48 @@ def _changed(
 
 def with_legal_ids(messages: Messages, longest: int) -> tuple[Messages, int]:
     """The messages with ids of calls that any wire takes: letters, digits, `_` and `-`, `longest` of them; and how many changed."""
-    given: dict[ToolCallId, ToolCallId] = {}
-    taken: set[str] = set()
+    return _LegalIds(longest).of(messages)
 
-    def legal(call: ToolCallId) -> ToolCallId:
-        if call not in given:
-            given[call] = ToolCallId(next(name for name in _names(call, longest) if name not in taken))
-            taken.add(given[call])
-        return given[call]
 
-    def renamed(message: OutgoingMessage) -> OutgoingMessage:
+class _LegalIds:
+    """Ids that were given, one for each call; None: any length and letters will do."""
+
+    def __init__(self, longest: int | None) -> None:
+        self._longest = longest
+        self._given: dict[ToolCallId, ToolCallId] = {}
+        self._taken: set[str] = set()
+
+    def of(self, messages: Messages) -> tuple[Messages, int]:
+        """The next messages, and how many ids of calls changed that were not met before."""
+        if self._longest is None:
+            return messages, 0
+        longest, known = self._longest, len(self._given)
+        sent = [self._renamed(message, longest) for message in messages]
+        changed = any(new is not old for new, old in zip(sent, messages, strict=True))
+        times = sum(call != name for call, name in islice(self._given.items(), known, None))
+        return (sent if changed else messages), times
+
+    def _renamed(self, message: OutgoingMessage, longest: int) -> OutgoingMessage:
         match message:
             case AssistantMessage(content=content):
                 blocks = tuple(
-                    msgspec.structs.replace(block, id=legal(block.id)) if isinstance(block, ToolCall) else block
+                    msgspec.structs.replace(block, id=legal)
+                    if isinstance(block, ToolCall) and (legal := self._legal(block.id, longest)) != block.id
+                    else block
                     for block in content
                 )
-                return message if blocks == content else msgspec.structs.replace(message, content=blocks)
-            case ToolResultMessage(tool_call_id=call) if legal(call) != call:
-                return msgspec.structs.replace(message, tool_call_id=legal(call))
+                same = all(map(is_, blocks, content))
+                return message if same else msgspec.structs.replace(message, content=blocks)
+            case ToolResultMessage(tool_call_id=call) if (legal := self._legal(call, longest)) != call:
+                return msgspec.structs.replace(message, tool_call_id=legal)
             case _:
                 return message
 
-    sent = [renamed(message) for message in messages]
-    times = sum(call != name for call, name in given.items())
-    return (sent if times else messages), times
+    def _legal(self, call: ToolCallId, longest: int) -> ToolCallId:
+        if call not in self._given:
+            self._given[call] = ToolCallId(next(name for name in _names(call, longest) if name not in self._taken))
+            self._taken.add(self._given[call])
+        return self._given[call]
 
 
 def _names(call: str, longest: int) -> Iterator[str]:

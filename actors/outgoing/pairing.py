@@ -38,18 +38,37 @@ class Repair:
 
 def pair(messages: Sequence[Message]) -> tuple[tuple[Message, ...], tuple[Repair, ...]]:
     """The messages with calls and results paired, and what that took."""
-    return _Pairing(messages).run()
+    return Pairing().add(messages)
 
 
-class _Pairing:
-    def __init__(self, messages: Sequence[Message]) -> None:
+class Pairing:
+    """Pairs messages that come piece by piece, as all of them at once, as long as no result of a later piece is `awaited` by an earlier."""
+
+    def __init__(self) -> None:
+        self.awaited: set[ToolCallId] = set()
+        """Ids of calls for which a result was supplied: one that comes later would have been taken."""
+        self._ids: set[ToolCallId] = set()
+        self._suffix: dict[ToolCallId, int] = {}
+        """The last number that an id was told apart with."""
+
+    def add(self, messages: Sequence[Message]) -> tuple[tuple[Message, ...], tuple[Repair, ...]]:
+        """The next messages with their calls and results paired, and what that took."""
+        return _Piece(messages, self.awaited, self._ids, self._suffix).run()
+
+
+class _Piece:
+    def __init__(
+        self,
+        messages: Sequence[Message],
+        awaited: set[ToolCallId],
+        ids: set[ToolCallId],
+        suffix: dict[ToolCallId, int],
+    ) -> None:
         self._messages = messages
         self._paired: list[Message] = []
         self._repairs: list[Repair] = []
         self._used: set[int] = set()
-        self._ids: set[ToolCallId] = set()
-        self._suffix: dict[ToolCallId, int] = {}
-        """The last number that an id was told apart with."""
+        self._awaited, self._ids, self._suffix = awaited, ids, suffix
         self._results: dict[ToolCallId, deque[int]] = {}
         """Where the results of each id stand that no call has taken."""
         self._calls: dict[ToolCallId, deque[int]] = {}
@@ -114,6 +133,7 @@ class _Pairing:
         found = self._find(at, call.id)
         if found is None:
             self._repairs.append(Repair("supplied", call.id))
+            self._awaited.add(call.id)
             return ToolResultMessage(
                 tool_call_id=sent.id,
                 tool_name=call.name,

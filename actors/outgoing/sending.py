@@ -26,19 +26,29 @@ from sapwood.events.messages import (
 
 def unsent(messages: Sequence[Message]) -> list[Unsent | None]:
     """For each message why it stays behind, or None if it goes out."""
-    verdicts: list[Unsent | None] = []
-    unanswerable: set[str] = set()
-    """Ids of calls that stay behind and that no sent answer has made again."""
-    for message in messages:
-        verdict = _verdict(message, unanswerable)
+    return Verdicts().of(messages)
+
+
+class Verdicts:
+    """Verdicts on messages that come piece by piece, as on all of them at once."""
+
+    def __init__(self) -> None:
+        self._unanswerable: set[str] = set()
+        """Ids of calls that stay behind and that no sent answer has made again."""
+
+    def of(self, messages: Sequence[Message]) -> list[Unsent | None]:
+        """For each of the next messages why it stays behind, or None if it goes out."""
+        return [self._verdict(message) for message in messages]
+
+    def _verdict(self, message: Message) -> Unsent | None:
+        verdict = _verdict(message, self._unanswerable)
         if isinstance(message, AssistantMessage):
             calls = {block.id for block in message.content if isinstance(block, ToolCall)}
             if verdict is None:
-                unanswerable -= calls
+                self._unanswerable -= calls
             else:
-                unanswerable |= calls
-        verdicts.append(verdict)
-    return verdicts
+                self._unanswerable |= calls
+        return verdict
 
 
 def _verdict(message: Message, unanswerable: set[str]) -> Unsent | None:
