@@ -159,8 +159,8 @@ def port() -> Path:
         CACHE.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory(dir=CACHE) as folder:
             made = Path(folder) / "made"
-            _quietly(uv, "venv", "--python", sys.executable, str(made))
-            _quietly(uv, "pip", "install", "--python", str(made / "bin" / "python"), PORT)
+            _quietly(uv, "venv", "--python", sys.executable, str(made.absolute()))
+            _quietly(uv, "pip", "install", "--python", str(made.absolute() / "bin" / "python"), PORT)
             try:
                 made.rename(root)
             except OSError:
@@ -171,7 +171,15 @@ def port() -> Path:
 
 def _quietly(*words: str) -> None:
     try:
-        subprocess.run(words, check=True, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
+        subprocess.run(
+            words,
+            check=True,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            cwd=tempfile.gettempdir(),  # in the checkout uv would hold the port to what pins our own dependencies
+        )
     except subprocess.CalledProcessError as fault:
         said = str(fault.stderr).strip().splitlines() or ["nothing"]
         raise PortUnavailable(f"{PORT}: uv says {said[-1]!r:.200}") from fault

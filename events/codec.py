@@ -130,11 +130,12 @@ def _encode_plainly(entry: KnownEntry) -> bytes | None:
 
 def why_unwritable(said: StoredMessage | Json) -> str | None:
     """What keeps a message, or the data of a custom entry, out of a line of the log; None if nothing does."""
+    under = EntryId("")  # a null in the line is looked into: there is to be none that is ours
     try:
         if isinstance(said, get_args(StoredMessage)):
-            encode_entry(MessageEntry(id=EntryId(""), parent_id=None, timestamp="", message=said))
+            encode_entry(MessageEntry(id=EntryId(""), parent_id=under, timestamp="", message=said))
         else:
-            encode_entry(Custom(id=EntryId(""), parent_id=None, timestamp="", custom_type="", data=said))
+            encode_entry(Custom(id=EntryId(""), parent_id=under, timestamp="", custom_type="", data=said))
     except Unencodable as fault:
         return fault.why
     return None
