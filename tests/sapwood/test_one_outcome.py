@@ -22,7 +22,7 @@ from tests.talking import drain, talking
 
 A_BATCH = 50
 ORDINARY = 200
-FULL = 2_500
+FULL = 5_000
 
 
 def outcomes_of(batch: int) -> Counter[str]:
