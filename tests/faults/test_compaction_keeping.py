@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,6 +29,7 @@ from sapwood.events.entries import Custom, MessageEntry
 from sapwood.events.ids import EntryId, ToolCallId
 from sapwood.events.messages import AssistantMessage
 from sapwood.events.requests import Append
+from sapwood.events.runtime import Diagnostic
 from tests.build import TIME, assistant, call, result, text, user, words
 from tests.faults.compacting import (
     SMALL,
@@ -44,6 +46,7 @@ from tests.faults.compacting import (
 from tests.faults.history import Log, words_of
 from tests.faults.logs import lines_of, put, rows
 from tests.faults.sent import as_bytes, texts
+from tests.talking import drain
 
 
 async def test_b02_the_end_is_kept_as_it_is_and_the_last_question_with_it() -> None:
@@ -300,3 +303,56 @@ async def test_m06_thinking_that_is_summarised_away_is_sent_to_nobody() -> None:
         raw = b"".join(as_bytes(request))
         assert b"First, look." not in raw
         assert b"sig-1" not in raw
+
+
+def _answer_behind_an_end(log: Log) -> None:
+    log.add(assistant("and one thing more"))
+
+
+def _marker_inside_a_turn(log: Log) -> None:
+    log.add(user("begin"))
+    log.at(log.add(assistant(call("c1"), stop="toolUse")))
+    log.add(result("c1", "found"))
+
+
+def _result_before_its_call(log: Log) -> None:
+    log.add(user("begin"), result("c1", "found"), assistant(call("c1"), stop="toolUse"))
+
+
+def _compaction_that_keeps_what_is_not_there(log: Log) -> None:
+    log.compact(EntryId("ffffffff"))
+    log.turns(4, 1_200)
+
+
+def _edit_of_what_comes_later(log: Log) -> None:
+    log.edit(EntryId("fffffffe"), None)
+
+
+@pytest.mark.parametrize(
+    "misplace",
+    [
+        _answer_behind_an_end,
+        _marker_inside_a_turn,
+        _result_before_its_call,
+        _compaction_that_keeps_what_is_not_there,
+        _edit_of_what_comes_later,
+    ],
+)
+async def test_d17_a_marker_in_the_wrong_place_stops_neither_the_meter_nor_a_compaction(
+    misplace: Callable[[Log], None],
+) -> None:
+    """D17: the meter tells what there is, compaction works, and whatever is told of it is told once."""
+    log = long_history(6)
+    misplace(log)
+    provider = Scribe()
+    async with compacting(provider, log.store(), model=SMALL, settings=TIGHT) as session:
+        events = session.events()
+        assert not (await session.prompt("go on")).failed
+        before = session.measured().tokens
+        await session.compact()
+        assert 0 < session.measured().tokens < before
+        assert not (await session.prompt("and now?")).failed
+        assert compactions(session)[-1].summary
+        news = drain(events)
+    told = [(one.code, one.message) for one in news if isinstance(one, Diagnostic)]
+    assert len(told) == len(set(told))

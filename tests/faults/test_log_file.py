@@ -2,7 +2,7 @@
 
 A test's name begins with the fault's, as README.md lists them. What is to be looked for in features that do not exist yet comes with them:
 
-- forks (D14), compactions and the meter after a misplaced marker (D17);
+- forks (D14);
 - the catalogue: keys of folders (N03), and the listings of D09, D13 and N04;
 - a switch of the running model (D16), a cancelled navigation (D13), exports and blobs (N02, N06);
 - a tool's own run (E06, M04, M09) and queues (E06): results and messages are appended here as those will append them.
