@@ -19,7 +19,7 @@ from sapwood.actors.kernel import CRASHES, Actor, Ref, Reply, Start, insist
 from sapwood.actors.projection.counter import UNITS_PER_TOKEN, heuristic, units
 from sapwood.actors.projection.system_prompt import replay
 from sapwood.actors.session_log.run_log import Pen
-from sapwood.actors.stops import Stops
+from sapwood.actors.stoppable import Stoppable
 from sapwood.events.commands import Compacted
 from sapwood.events.context import Surveyed
 from sapwood.events.entries import Compaction as CompactionEntry
@@ -55,39 +55,26 @@ class Compaction(Actor[CompactNow | StopCompaction]):
 
     def __init__(self, means: Means) -> None:
         self._means = means
-        self._under_way: dict[str, trio.CancelScope] = {}
-        self._stops = Stops()
+        self._stoppable = Stoppable(lambda: CompactionFailed(CANCELLED, aborted=True))
         self._clamped: set[str] = set()
         """Models that are too small for the reserve that was set: each is told once (C1)."""
 
     def handle(self, message: CompactNow | StopCompaction) -> Reply | Start:
         match message:
             case CompactNow():
-                return Start(lambda: self._stoppable(message), name=f"compaction {message.key}")
+                return Start(lambda: self._one(message), name=f"compaction {message.key}")
             case StopCompaction(key=key):
-                scope = self._under_way.get(key)
-                if scope is None:
-                    self._stops.stop(key)
-                else:
-                    scope.cancel(reason=CANCELLED)
+                self._stoppable.stop(key)
                 return Reply()
             case _:
                 assert_never(message)
 
-    async def _stoppable(self, asked: CompactNow) -> Compacted:
-        scope = self._under_way[asked.key] = trio.CancelScope()
-        if self._stops.begins(asked.key):
-            scope.cancel(reason=CANCELLED)
+    async def _one(self, asked: CompactNow) -> Compacted:
         telling = Telling(asked, self._means.publish)
         try:
-            with scope:
-                await trio.lowlevel.checkpoint_if_cancelled()
-                return await self._held(asked, telling)
-            raise CompactionFailed(CANCELLED, aborted=True)
+            return await self._stoppable.run(asked.key, lambda: self._held(asked, telling))
         finally:
             telling.failed(None)  # whoever asked has left, if nothing else was told
-            del self._under_way[asked.key]
-            self._stops.ended(asked.key)
 
     async def _held(self, asked: CompactNow, telling: Telling) -> Compacted:
         """With the tree: its own lease, or that of the run which asks."""

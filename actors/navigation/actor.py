@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Final, assert_never
 
 import attrs
@@ -16,7 +17,7 @@ from sapwood.actors.navigation.route import NO_MODEL, Route, route
 from sapwood.actors.navigation.telling import Telling
 from sapwood.actors.navigation.writing import Author, Bill, Wishes
 from sapwood.actors.session_log.run_log import Pen
-from sapwood.actors.stops import Stops
+from sapwood.actors.stoppable import Stoppable
 from sapwood.events.commands import Navigated
 from sapwood.events.entries import BranchSummary
 from sapwood.events.errors import NavigationFailed, Refused, StoreError
@@ -46,35 +47,18 @@ class Navigation(Actor[NavigateTo | StopNavigation]):
 
     def __init__(self, means: Means) -> None:
         self._means = means
-        self._under_way: dict[str, trio.CancelScope] = {}
-        self._stops = Stops()
+        self._stoppable = Stoppable(lambda: NavigationFailed(CANCELLED, aborted=True))
 
     def handle(self, message: NavigateTo | StopNavigation) -> Reply | Start:
         match message:
             case NavigateTo():
-                return Start(lambda: self._stoppable(message), name=f"navigation {message.key}")
+                work = partial(self._stoppable.run, message.key, partial(self._held, message))
+                return Start(work, name=f"navigation {message.key}")
             case StopNavigation(key=key):
-                scope = self._under_way.get(key)
-                if scope is None:
-                    self._stops.stop(key)
-                else:
-                    scope.cancel(reason=CANCELLED)
+                self._stoppable.stop(key)
                 return Reply()
             case _:
                 assert_never(message)
-
-    async def _stoppable(self, asked: NavigateTo) -> Navigated:
-        scope = self._under_way[asked.key] = trio.CancelScope()
-        if self._stops.begins(asked.key):
-            scope.cancel(reason=CANCELLED)
-        try:
-            with scope:
-                await trio.lowlevel.checkpoint_if_cancelled()
-                return await self._held(asked)
-            raise NavigationFailed(CANCELLED, aborted=True)
-        finally:
-            del self._under_way[asked.key]
-            self._stops.ended(asked.key)
 
     async def _held(self, asked: NavigateTo) -> Navigated:
         """With the tree; it is given back before anybody can have heard of the end."""
