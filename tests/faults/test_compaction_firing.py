@@ -9,10 +9,10 @@ import pytest
 import trio.testing
 
 from sapwood import Limits, Request, ScriptedAnswer
-from sapwood.events.entries import Custom, KnownEntry, MessageEntry
+from sapwood.events.entries import KnownEntry, MessageEntry
 from sapwood.events.ids import EntryId
 from sapwood.events.runtime import Diagnostic
-from tests.build import MODEL, TIME, assistant, call, message_entry, result, usage, user, words
+from tests.build import MODEL, assistant, call, message_entry, result, usage, user, words
 from tests.faults.compacting import Scribe, answer_of, budgets, compacting, compactions, news_of, tokens_of, window
 from tests.faults.history import Log, words_of
 from tests.faults.logs import lines_of, nth_id, put
@@ -210,23 +210,24 @@ async def test_a10_failed_answers_do_not_hide_how_full_it_is() -> None:
     assert [request.purpose for request in provider.requests] == ["compaction", "turn"]
 
 
-def moved_to_the_third_turn() -> list[KnownEntry]:
-    """Forty turns up to 150k of 200k, and a move back to the third one."""
+def forty_turns() -> list[KnownEntry]:
+    """Up to 150k of 200k."""
     entries: list[KnownEntry] = []
     for turn in range(40):
         parent = nth_id(2 * turn - 1) if turn else None
         entries.append(message_entry(nth_id(2 * turn), user(f"question {turn} {words_of(1_800)}"), parent))
         said = assistant(f"answer {turn} {words_of(1_800)}", usage=usage(3_750 * (turn + 1)))
         entries.append(message_entry(nth_id(2 * turn + 1), said, nth_id(2 * turn)))
-    moved = Custom(id=EntryId("moved"), parent_id=EntryId(nth_id(5)), timestamp=TIME, custom_type="sapwood.leaf")
-    return [*entries, moved]
+    return entries
 
 
 async def test_a20_after_a_move_to_an_early_message_the_next_prompt_does_not_compact(tmp_path: Path) -> None:
-    """A20: what was left is not in the way. The move is in the log as a navigation leaves it."""
-    path = put(tmp_path / "s.jsonl", lines_of(moved_to_the_third_turn()))
+    """A20: what was left is not in the way: it is beyond the threshold of 120k, and what is moved to is far below it."""
+    path = put(tmp_path / "s.jsonl", lines_of(forty_turns()))
     provider = Scribe("short")
     async with compacting(provider, path, model=MODEL, settings=budgets(80_000)) as session:
+        assert session.context_usage().tokens == 40 * 3_750
+        await session.navigate(EntryId(nth_id(5)))
         assert session.context_usage().tokens == 3 * 3_750
         assert not (await session.prompt("again")).failed
         assert compactions(session) == []

@@ -25,12 +25,11 @@ from sapwood import (
 from sapwood.actors.environment import Environment
 from sapwood.actors.summaries.split_turn import REQUEST, TURN_CONTEXT
 from sapwood.events.content import AssistantBlock
-from sapwood.events.entries import Custom, MessageEntry
+from sapwood.events.entries import MessageEntry
 from sapwood.events.ids import EntryId, ToolCallId
 from sapwood.events.messages import AssistantMessage
-from sapwood.events.requests import Append
 from sapwood.events.runtime import Diagnostic
-from tests.build import TIME, assistant, call, result, text, user, words
+from tests.build import assistant, call, result, text, user, words
 from tests.faults.compacting import (
     SMALL,
     TIGHT,
@@ -65,17 +64,20 @@ async def test_b02_the_end_is_kept_as_it_is_and_the_last_question_with_it() -> N
 
 
 async def test_b05_before_a_compaction_there_is_no_summary_and_no_gap(tmp_path: Path) -> None:
-    """B05: the leaf is moved to an older entry, as a navigation leaves it in the log."""
+    """B05: a move to an entry that is older than the compaction shows the history as it was, and forth again the summary as it was."""
     path = long_history().write(tmp_path / "s.jsonl")
     log = long_history()
     provider = Scribe("fine")
     async with compacting(provider, path, model=SMALL, settings=TIGHT) as session:
-        await session.compact()
-        older = log.entries[5].id
-        marker = Custom(id=EntryId("moved"), parent_id=older, timestamp=TIME, custom_type="sapwood.leaf")
-        await session._wiring.pen.session_log.ask(Append(entries=(marker,), under=older))
-        assert list(session.context().messages) == log.messages[:6]
-        assert session.context().gaps == {}
+        compacted = await session.compact()
+        short = session.context().messages
+        for _ in range(2):
+            await session.navigate(log.entries[5].id)
+            assert list(session.context().messages) == log.messages[:6]
+            assert session.context().gaps == {}
+            await session.navigate(compacted.entry.id)
+            assert session.context().messages == short
+        await session.navigate(log.entries[5].id)
         assert not (await session.prompt("go on")).failed
     assert texts(provider.turns[0]) == [*map(words, log.messages[:6]), "go on"]
 

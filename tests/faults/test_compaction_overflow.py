@@ -18,7 +18,7 @@ from sapwood import (
 from sapwood.events.entries import ContextEdit, MessageEntry
 from sapwood.events.errors import ContextTooLarge, ProviderError
 from sapwood.events.runtime import AutoRetryStart
-from tests.build import assistant, text, user
+from tests.build import assistant, text, user, words
 from tests.faults.compacting import (
     SMALL,
     TIGHT,
@@ -194,6 +194,22 @@ async def test_a14_where_no_summary_can_be_had_a_larger_model_takes_the_session_
         await session.compact()
         assert len(compactions(session)) == 1
         assert not (await session.prompt("there?")).failed
+
+
+async def test_a14_where_no_summary_can_be_had_a_move_back_takes_the_session_up() -> None:
+    """A14: the same log, the same model: an earlier entry is gone to, without a summary, and the talk goes on from there."""
+    log = long_history(6)
+    provider = Scribe(takes=4_000, writes=raising(ProviderError("400 prompt is too long")))
+    async with compacting(provider, log.store(), model=SMALL, settings=TIGHT) as session:
+        assert (await session.prompt("go on")).failed
+        assert compactions(session) == []
+        earlier = log.entries[3].id
+        assert session.state == "idle"
+        await session.navigate(earlier)
+        assert not (await session.prompt("there?")).failed
+        assert compactions(session) == []
+    assert texts(provider.turns[-1]) == [*map(words, log.messages[:4]), "there?"]
+    assert tokens_of(provider.turns[-1]) <= 4_000
 
 
 async def test_a15_no_request_for_a_summary_is_larger_than_the_window_allows() -> None:
