@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import attrs
 
 if TYPE_CHECKING:
+    from sapwood.events.commands import Returned
     from sapwood.events.messages import Usage
 
 RefusalReason = Literal[
@@ -87,10 +88,16 @@ class StaleLeaf(SapwoodError):
 class CompactionFailed(SapwoodError):
     """A compaction was begun and came to nothing: the log has no entry of it, and the session goes on as it was (C14, C16)."""
 
-    def __init__(self, why: str, *, aborted: bool = False) -> None:
+    def __init__(
+        self, why: str, *, aborted: bool = False, stopped_run: bool = False, returned: tuple[Returned, ...] = ()
+    ) -> None:
         super().__init__(why)
         self.aborted = aborted
         """Whether somebody stopped it, a person or an extension; else it failed."""
+        self.stopped_run = stopped_run
+        """Whether the run that was on was stopped for it all the same (C15)."""
+        self.returned = returned
+        """What waited in the queues and was handed back for it all the same (C15)."""
 
 
 class NavigationFailed(SapwoodError):

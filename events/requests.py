@@ -196,6 +196,17 @@ class CompactNow(Ask[Compacted], frozen=True, kw_only=True):
     """False: a person has it done whatever extensions would say (C18)."""
 
 
+class CheckCompaction(Ask[None], frozen=True, kw_only=True):
+    """Whether a person's compaction would be refused as things stand: `Refused` then, and told as for one that was asked for (C14).
+
+    `StoreError` for a session that cannot be written. `StopCompaction` stops it too.
+    """
+
+    key: str
+    """Of the compaction that is to follow."""
+    model: Model
+
+
 class StopCompaction(Ask[None], frozen=True, kw_only=True):
     """Stop a compaction that is under way, or about to come; one whose entry is being written ends well all the same."""
 

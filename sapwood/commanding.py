@@ -91,8 +91,9 @@ class Commanding(Reading):
             instructions: what is to be kept above all; added to ours.
             ask_extensions: False: whatever an extension would say.
 
-        Raises `Refused` (`Already compacted`; `Nothing to compact (session too small)`; somebody else has the tree) and
-        `CompactionFailed`, and the log has no compaction then. `SessionClosed`, and `WouldDeadlock` in code that the run itself waits for.
+        Raises `Refused` (`Already compacted`; `Nothing to compact (session too small)`; somebody else has the tree): nobody was stopped.
+        `CompactionFailed` says what it has cost all the same (`stopped_run`, `returned`); the log has no compaction then. `StoreError`,
+        `SessionClosed`, and `WouldDeadlock` in code that the run itself waits for.
         Whoever waits and is cancelled stops it.
         """
         taken = None if instructions is None else take_text(instructions, "instructions")

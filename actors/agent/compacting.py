@@ -9,11 +9,11 @@ from sapwood.actors.agent.one_run import Runs
 from sapwood.actors.agent.under_way import UnderWay
 from sapwood.actors.exclusion.table import AbortFirst, Busy, decide
 from sapwood.actors.kernel import insist
-from sapwood.events.commands import Compact, Compacted
+from sapwood.events.commands import Compact, Compacted, Returned
 from sapwood.events.entries import Compaction
-from sapwood.events.errors import Refused
+from sapwood.events.errors import CompactionFailed, Refused, StoreError
 from sapwood.events.ids import EntryId
-from sapwood.events.requests import CompactNow, Measure, StopCompaction
+from sapwood.events.requests import CheckCompaction, CompactNow, Measure, StopCompaction
 
 
 class Compacting:
@@ -25,29 +25,50 @@ class Compacting:
         self.under_way = UnderWay(desk.compaction, lambda key: StopCompaction(key=key), desk.shelf.queues)
 
     async def compact(self, message: Compact) -> Compacted:
-        """Stop the run that is on, hand back what waits to be said, and compact. `Refused` where another one has the tree."""
+        """Stop the run that is on, hand back what waits to be said, and compact.
+
+        `Refused` where it cannot be done, as far as that is known before: then nobody was stopped, and what waits goes on waiting. What
+        comes to nothing behind that is `CompactionFailed`, with what it has cost.
+        """
         desk, key = self._desk, f"compact {message.entry_id}"
         there = await self._there(message.entry_id)
         if there is not None:
             return there
+        asked = CompactNow(
+            key=key,
+            entry_id=message.entry_id,
+            reason="manual",
+            model=desk.chosen.model,
+            instructions=message.instructions,
+            ask_extensions=message.ask_extensions,
+        )
         with self.under_way.one(key):
-            while isinstance(verdict := decide(desk.lease.at, "compaction"), AbortFirst):
-                await self._runs.abort()
-            if isinstance(verdict, Busy):
-                raise Refused("busy", verdict.words)
-            returned = desk.shelf.hand_back(desk.pen.view.tree.ids)
-            if returned:
-                desk.publish(desk.shelf.news())
-            asked = CompactNow(
-                key=key,
-                entry_id=message.entry_id,
-                reason="manual",
-                model=desk.chosen.model,
-                instructions=message.instructions,
-                ask_extensions=message.ask_extensions,
-            )
-            compacted = await desk.compaction.ask(asked)
+            self._granted()
+            waits = desk.shelf.queues.present()
+            if desk.lease.holder == "run" or waits.steering or waits.follow_up:
+                await desk.compaction.ask(CheckCompaction(key=key, model=asked.model))
+            stopped_run, returned = False, tuple[Returned, ...]()
+            try:
+                while not self._granted():
+                    stopped_run = True
+                    await self._runs.abort()
+                returned = desk.shelf.hand_back(desk.pen.view.tree.ids)
+                if returned:
+                    desk.publish(desk.shelf.news())
+                compacted = await desk.compaction.ask(asked)
+            except (Refused, CompactionFailed, StoreError) as why:
+                if not (stopped_run or returned):
+                    raise
+                aborted = isinstance(why, CompactionFailed) and why.aborted
+                raise CompactionFailed(str(why), aborted=aborted, stopped_run=stopped_run, returned=returned) from why
             return msgspec.structs.replace(compacted, returned=returned)
+
+    def _granted(self) -> bool:
+        """Whether the tree can be had as it is; False: once the run that is on is stopped. `Refused` where it cannot."""
+        verdict = decide(self._desk.lease.at, "compaction")
+        if isinstance(verdict, Busy):
+            raise Refused("busy", verdict.words)
+        return not isinstance(verdict, AbortFirst)
 
     async def _there(self, entry_id: EntryId) -> Compacted | None:
         """Asked again after a crash: it is in the log, and that is all there was to do."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Final, assert_never
 
 import attrs
@@ -26,7 +27,17 @@ from sapwood.events.entries import Compaction as CompactionEntry
 from sapwood.events.errors import CompactionFailed, Refused, SapwoodError, StaleLeaf, StoreError
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import SystemMessage
-from sapwood.events.requests import Acquire, Append, CatchUp, CompactNow, Measure, StopCompaction, Survey
+from sapwood.events.models import Model
+from sapwood.events.requests import (
+    Acquire,
+    Append,
+    CatchUp,
+    CheckCompaction,
+    CompactNow,
+    Measure,
+    StopCompaction,
+    Survey,
+)
 from sapwood.events.runtime import Diagnostic, Event
 
 CANCELLED: Final = "Compaction cancelled"
@@ -50,31 +61,47 @@ class Means:
     publish: Callable[[Event], int]
 
 
-class Compaction(Actor[CompactNow | StopCompaction]):
-    """Owns the compaction that is under way. Asked for one; announces how it goes."""
+class Compaction(Actor[CompactNow | CheckCompaction | StopCompaction]):
+    """Owns the compaction that is under way. Asked for one, and whether one could be; announces how it goes."""
 
     def __init__(self, means: Means) -> None:
         self._means = means
-        self._stoppable = Stoppable(lambda: CompactionFailed(CANCELLED, aborted=True))
+        self._under_way = Stoppable(_cancelled)
+        self._checks = Stoppable(_cancelled)
         self._clamped: set[str] = set()
         """Models that are too small for the reserve that was set: each is told once (C1)."""
 
-    def handle(self, message: CompactNow | StopCompaction) -> Reply | Start:
+    def handle(self, message: CompactNow | CheckCompaction | StopCompaction) -> Reply | Start:
         match message:
             case CompactNow():
                 return Start(lambda: self._one(message), name=f"compaction {message.key}")
+            case CheckCompaction(key=key):
+                work = partial(self._checks.run, key, partial(self._check, message))
+                return Start(work, name=f"compaction check {key}")
             case StopCompaction(key=key):
-                self._stoppable.stop(key)
+                self._checks.stop(key)
+                self._under_way.stop(key)
                 return Reply()
             case _:
                 assert_never(message)
 
     async def _one(self, asked: CompactNow) -> Compacted:
-        telling = Telling(asked, self._means.publish)
+        telling = Telling(asked.reason, self._means.publish, will_retry=asked.will_retry)
         try:
-            return await self._stoppable.run(asked.key, lambda: self._held(asked, telling))
+            return await self._under_way.run(asked.key, lambda: self._held(asked, telling))
         finally:
             telling.failed(None)  # whoever asked has left, if nothing else was told
+
+    async def _check(self, asked: CheckCompaction) -> None:
+        """What can be known before anybody is stopped for it: that the log can be written, and that there is something to sum up."""
+        await insist(self._means.pen.session_log, CatchUp())
+        surveyed, budget = await self._surveyed(asked.model)
+        planned = plan(surveyed, budget.keep_recent_tokens)
+        if isinstance(planned, Refused):
+            telling = Telling("manual", self._means.publish)
+            telling.start()
+            telling.failed(planned)
+            raise planned
 
     async def _held(self, asked: CompactNow, telling: Telling) -> Compacted:
         """With the tree: its own lease, or that of the run which asks."""
@@ -105,8 +132,7 @@ class Compaction(Actor[CompactNow | StopCompaction]):
 
     async def _compact(self, asked: CompactNow, telling: Telling) -> Compacted:
         means = self._means
-        budget = self._budget(asked)
-        surveyed = await insist(means.projection, Survey(tokens=2 * budget.keep_recent_tokens))
+        surveyed, budget = await self._surveyed(asked.model)
         planned = plan(surveyed, budget.keep_recent_tokens)
         if isinstance(planned, Refused):
             raise planned
@@ -131,15 +157,20 @@ class Compaction(Actor[CompactNow | StopCompaction]):
         kept = sum(heuristic(message) for one in planned.kept for message in one.messages)
         return kept + units(entry.summary) // UNITS_PER_TOKEN
 
-    def _budget(self, asked: CompactNow) -> Budget:
-        budget = self._means.settings.of(asked.model)
-        if budget.is_clamped and asked.model.key not in self._clamped:
-            self._clamped.add(asked.model.key)
+    async def _surveyed(self, model: Model) -> tuple[Surveyed, Budget]:
+        """The selection, counted as far as a plan looks, and what the plan goes by."""
+        budget = self._budget(model)
+        return await insist(self._means.projection, Survey(tokens=2 * budget.keep_recent_tokens)), budget
+
+    def _budget(self, model: Model) -> Budget:
+        budget = self._means.settings.of(model)
+        if budget.is_clamped and model.key not in self._clamped:
+            self._clamped.add(model.key)
             told = (
-                f"the window of {asked.model.key} ({budget.window} tokens) does not bear a reserve of "
+                f"the window of {model.key} ({budget.window} tokens) does not bear a reserve of "
                 f"{budget.asked_reserve_tokens}: it is taken as {budget.reserve_tokens}"
             )
-            self._means.publish(Diagnostic(code="reserve_clamped", message=told, facts={"model": asked.model.key}))
+            self._means.publish(Diagnostic(code="reserve_clamped", message=told, facts={"model": model.key}))
         return budget
 
     async def _append(self, entry_id: EntryId, planned: Plan, draft: Draft, surveyed: Surveyed) -> CompactionEntry:
@@ -162,6 +193,10 @@ class Compaction(Actor[CompactNow | StopCompaction]):
         place = tree.index(entry_id)
         parent = None if place is None else tree.parent(place)
         return msgspec.structs.replace(entry, parent_id=None if parent is None else tree.id(parent))
+
+
+def _cancelled() -> CompactionFailed:
+    return CompactionFailed(CANCELLED, aborted=True)
 
 
 def _prompt_of(surveyed: Surveyed, now_ms: int) -> SystemMessage | None:

@@ -11,7 +11,6 @@ from typing import Final
 
 from sapwood.events.entries import Compaction
 from sapwood.events.errors import CompactionFailed
-from sapwood.events.requests import CompactNow
 from sapwood.events.runtime import (
     CompactionEnd,
     CompactionReason,
@@ -32,8 +31,10 @@ FAILED: Final[dict[CompactionReason, str]] = {
 class Telling:
     """The news of one compaction."""
 
-    def __init__(self, asked: CompactNow, publish: Callable[[Event], int]) -> None:
-        self._asked = asked
+    def __init__(self, reason: CompactionReason, publish: Callable[[Event], int], *, will_retry: bool = False) -> None:
+        """`will_retry`: whether what called for it is tried again behind it."""
+        self._reason: CompactionReason = reason
+        self._will_retry = will_retry
         self._publish = publish
         self._started = False
         self._attempted = False
@@ -45,7 +46,7 @@ class Telling:
         """It begins, if it did not."""
         if not self._started:
             self._started = True
-            self._publish(CompactionStart(reason=self._asked.reason))
+            self._publish(CompactionStart(reason=self._reason))
 
     def attempt(self) -> None:
         """From now on extensions or a model are asked."""
@@ -55,7 +56,7 @@ class Telling:
     def done(self, entry: Compaction) -> None:
         """The entry is in the log."""
         self._over = True
-        reason, will_retry = self._asked.reason, self._asked.will_retry
+        reason, will_retry = self._reason, self._will_retry
         self._publish(
             SessionCompact(
                 compaction_entry=entry, from_extension=self.from_extension, reason=reason, will_retry=will_retry
@@ -69,7 +70,7 @@ class Telling:
             return
         self._over = True
         aborted = why is None or (isinstance(why, CompactionFailed) and why.aborted)
-        reason = self._asked.reason
+        reason = self._reason
         said = None if aborted else f"{FAILED[reason]}: {why}"
         self._publish(CompactionEnd(reason=reason, aborted=aborted, will_retry=False, error_message=said))
         if self._attempted:

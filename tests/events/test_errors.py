@@ -61,8 +61,8 @@ SAID: list[tuple[SapwoodError, dict[str, object], str]] = [
         {"expected": "a", "actual": None},
         "the leaf is the root, not a: read the tree again and retry",
     ),
-    (CompactionFailed("no answer"), {"aborted": False}, "no answer"),
-    (CompactionFailed("stopped", aborted=True), {"aborted": True}, "stopped"),
+    (CompactionFailed("no answer"), {"aborted": False, "stopped_run": False, "returned": ()}, "no answer"),
+    (CompactionFailed("stopped", aborted=True), {"aborted": True, "stopped_run": False, "returned": ()}, "stopped"),
     (
         ContextTooLarge(900, 800, (("a", 500), ("b", 40)), "no model answered"),
         {"tokens": 900, "window": 800, "largest": (("a", 500), ("b", 40)), "why": "no model answered"},

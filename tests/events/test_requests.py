@@ -28,6 +28,7 @@ REPLIES: dict[str, Any] = {
     "Measure": Measured,
     "Survey": Surveyed,
     "CompactNow": Compacted,
+    "CheckCompaction": NoneType,
     "StopCompaction": NoneType,
     "NavigateTo": Navigated,
     "StopNavigation": NoneType,

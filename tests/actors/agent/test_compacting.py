@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,11 +19,14 @@ from sapwood import (
     Returned,
     ScriptedAnswer,
     SessionClosed,
+    StoreConflict,
 )
+from sapwood.actors.kernel.tap import Phase, Receipt, Verdict
 from sapwood.events.commands import Compact
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import AssistantMessage
-from sapwood.events.runtime import QueueUpdate, name_of
+from sapwood.events.requests import CompactNow
+from sapwood.events.runtime import CompactionEnd, CompactionStart, QueueUpdate, name_of
 from tests.compacting import conversation, settings, summary
 
 GOOD = summary(says="of tea")
@@ -103,6 +107,138 @@ async def test_what_waits_is_handed_back_even_where_it_fails() -> None:
             await talk.session.compact()
 
         assert await waits.outcome() == Returned(text="waits")
+
+
+async def test_one_that_is_refused_stops_nobody_and_hands_nothing_back(autojump_clock: trio.testing.MockClock) -> None:
+    """It used to abort the run and empty the queues, and then to say that there is nothing to compact."""
+    slow = ScriptedAnswer(text="said", wait=10)
+    async with conversation(turns=[slow, "on"], settings=settings(keep=500)) as talk:
+        run = talk.session.submit("go")
+        await trio.sleep(1)
+        waits = talk.session.follow_up("later")
+        await trio.testing.wait_all_tasks_blocked()
+        talk.told()
+
+        with pytest.raises(Refused, match=r"^Nothing to compact \(session too small\)$") as refused:
+            await talk.session.compact()
+
+        assert refused.value.reason == "nothing-to-do"
+        words = "Compaction failed: Nothing to compact (session too small)"
+        assert talk.told() == [
+            CompactionStart(reason="manual"),
+            CompactionEnd(reason="manual", aborted=False, will_retry=False, error_message=words),
+        ]
+        assert (talk.session.state, [one.text for one in talk.session.queue().follow_up]) == ("run", ["later"])
+        for handle in (run, waits):
+            outcome = await handle.outcome()
+            assert isinstance(outcome, Delivered)
+            assert not outcome.aborted
+        assert talk.seen()[-4:] == ["go", "said", "later", "on"]
+
+
+async def test_one_that_is_refused_hands_nothing_back_where_no_run_is_on() -> None:
+    async with conversation(GOOD, turns=["on", "and on"]) as talk:
+        await talk.session.compact()
+        waits = talk.session.steer("waits")
+        await trio.testing.wait_all_tasks_blocked()
+
+        with pytest.raises(Refused, match=r"^Already compacted$"):
+            await talk.session.compact()
+
+        assert [one.text for one in talk.session.queue().steering] == ["waits"]
+        await talk.session.prompt("go")
+        assert isinstance(await waits.outcome(), Delivered)
+
+
+async def test_a_log_that_cannot_be_written_is_known_before_the_run_is_stopped(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    path = tmp_path / "s.jsonl"
+    async with conversation(GOOD, turns=[ScriptedAnswer(text="said", wait=10)], where=str(path)) as talk:
+        talk.session.submit("go")
+        await trio.sleep(1)
+        talk.told()
+        path.rename(tmp_path / "elsewhere.jsonl")
+
+        with pytest.raises(StoreConflict):
+            await talk.session.compact()
+
+        assert (talk.news(), talk.session.state) == ([], "run")
+        (tmp_path / "elsewhere.jsonl").rename(path)
+        await talk.session.wait_idle()
+        assert talk.seen()[-1] == "said"
+
+
+async def test_what_it_has_cost_is_named_where_it_fails_behind_that(autojump_clock: trio.testing.MockClock) -> None:
+    bad = ScriptedAnswer(error="invalid api key")
+    async with conversation(bad, bad, turns=[ScriptedAnswer(text="never", wait=1000), "on"]) as talk:
+        talk.session.submit("go")
+        await trio.sleep(1)
+        waits = talk.session.steer("waits")
+        await trio.testing.wait_all_tasks_blocked()
+
+        with pytest.raises(CompactionFailed, match="invalid api key") as failed:
+            await talk.session.compact()
+
+        assert (failed.value.stopped_run, failed.value.aborted) == (True, False)
+        assert failed.value.returned == (Returned(text="waits"),)
+        assert await waits.outcome() == Returned(text="waits")
+
+        with pytest.raises(CompactionFailed, match="invalid api key") as again:
+            await talk.session.compact()
+        assert (again.value.stopped_run, again.value.returned) == (False, ())
+
+
+class Held:
+    """Keeps a compaction at the door until something else was done."""
+
+    def __init__(self) -> None:
+        self.came, self.let_in = trio.Event(), trio.Event()
+
+    async def receipt(self, receipt: Receipt) -> Verdict:
+        if isinstance(receipt.message, CompactNow):
+            self.came.set()
+            await self.let_in.wait()
+        return "handle"
+
+    async def operation(self, actor: str, operation: str, phase: Phase) -> None:
+        pass
+
+
+async def test_a_refusal_that_nobody_could_know_before_is_a_failure_that_names_what_it_has_cost(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    held, kept = Held(), Kept()
+    async with conversation(GOOD, turns=[ScriptedAnswer(text="never", wait=1000)], tap=held) as talk:
+        talk.session.submit("go")
+        await trio.sleep(1)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(kept.of, talk.session.compact)
+            await held.came.wait()
+            for item in talk.session.context().items:
+                await talk.session.edit(item.entry_id, None)
+            held.let_in.set()
+
+        assert isinstance(kept.error, CompactionFailed)
+        assert str(kept.error) == "Nothing to compact (session too small)"
+        assert (kept.error.stopped_run, kept.error.aborted) == (True, False)
+        assert (talk.compactions(), talk.session.state) == ([], "idle")
+
+
+async def test_an_abort_stops_a_check_too(autojump_clock: trio.testing.MockClock) -> None:
+    """Whatever of the two it meets: the compaction does not begin, and the run has ended."""
+    async with conversation(GOOD, turns=[ScriptedAnswer(text="never", wait=1000)]) as talk:
+        talk.session.submit("go")
+        await trio.sleep(1)
+        kept = Kept()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(kept.of, talk.session.compact)
+            nursery.start_soon(talk.session.abort)
+
+        assert talk.session.state == "idle"
+        assert isinstance(kept.error, CompactionFailed)
+        assert kept.error.aborted
+        assert talk.requests() == []
 
 
 async def test_a_second_one_and_a_prompt_are_refused_while_it_is_on(autojump_clock: trio.testing.MockClock) -> None:

@@ -15,7 +15,7 @@ from sapwood.events.entries import MessageEntry
 from sapwood.events.errors import SapwoodError
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import SystemMessage
-from sapwood.events.requests import Append, CompactNow, StopCompaction
+from sapwood.events.requests import Append, CheckCompaction, CompactNow, StopCompaction
 from sapwood.events.runtime import CompactionEnd, CompactionStart, Diagnostic, SessionCompactFailed
 from tests.build import usage
 from tests.compacting import NEWS, SMALL, Talk, conversation, settings, sized, summary
@@ -230,6 +230,45 @@ async def test_one_that_is_stopped_before_it_begins_does_not_begin() -> None:
         assert (talk.news(), talk.requests(), talk.session.state) == ([], [], "idle")
         await talk.actor("compaction").ask(CompactNow(key="k", entry_id=EntryId("k1"), reason="manual", model=SMALL))
         assert talk.news() == DONE
+
+
+async def test_a_check_tells_a_refusal_and_nothing_else() -> None:
+    async with conversation(GOOD) as talk:
+        compaction, check = talk.actor("compaction"), CheckCompaction(key="k", model=SMALL)
+        before = talk.session.entries()
+        await compaction.ask(check)
+        assert (talk.news(), talk.session.entries(), talk.session.state) == ([], before, "idle")
+        await talk.session.compact()
+        talk.told()
+
+        with pytest.raises(Refused, match=r"^Already compacted$"):
+            await compaction.ask(check)
+
+        assert talk.news() == ["compaction_start", "compaction_end"]
+
+
+async def test_a_check_that_was_stopped_before_is_none_and_its_compaction_does_not_begin_either() -> None:
+    async with conversation(GOOD) as talk:
+        compaction = talk.actor("compaction")
+        now = CompactNow(key="k", entry_id=EntryId("k1"), reason="manual", model=SMALL)
+        await compaction.ask(StopCompaction(key="k"))
+        for asked in (CheckCompaction(key="k", model=SMALL), now):
+            with pytest.raises(CompactionFailed, match=r"^Compaction cancelled$"):
+                await compaction.ask(asked)
+
+        assert (talk.news(), talk.requests()) == ([], [])
+
+
+async def test_a_stop_between_the_check_and_the_compaction_is_not_lost() -> None:
+    async with conversation(GOOD) as talk:
+        compaction = talk.actor("compaction")
+        await compaction.ask(CheckCompaction(key="k", model=SMALL))
+        await compaction.ask(StopCompaction(key="k"))
+
+        with pytest.raises(CompactionFailed, match=r"^Compaction cancelled$"):
+            await compaction.ask(CompactNow(key="k", entry_id=EntryId("k1"), reason="manual", model=SMALL))
+
+        assert talk.news() == []
 
 
 async def test_another_key_stops_nothing(autojump_clock: trio.testing.MockClock) -> None:

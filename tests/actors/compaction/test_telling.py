@@ -8,7 +8,6 @@ from sapwood.actors.compaction.telling import Telling
 from sapwood.events.entries import Compaction
 from sapwood.events.errors import CompactionFailed, Refused
 from sapwood.events.ids import EntryId
-from sapwood.events.requests import CompactNow
 from sapwood.events.runtime import (
     CompactionEnd,
     CompactionReason,
@@ -17,7 +16,7 @@ from sapwood.events.runtime import (
     SessionCompact,
     SessionCompactFailed,
 )
-from tests.build import MODEL, TIME
+from tests.build import TIME
 
 ENTRY = Compaction(
     id=EntryId("c"),
@@ -41,9 +40,7 @@ def telling(reason: CompactionReason = "manual", *, will_retry: bool = False) ->
         events.append(event)
         return len(events)
 
-    return Telling(
-        CompactNow(key="k", entry_id=EntryId("k1"), reason=reason, model=MODEL, will_retry=will_retry), publish
-    ), events
+    return Telling(reason, publish, will_retry=will_retry), events
 
 
 @pytest.mark.parametrize("will_retry", [False, True])
