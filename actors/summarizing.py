@@ -19,6 +19,7 @@ from sapwood.actors.kernel import ActorCrashed, OperationCrashed, Ref, insist
 from sapwood.actors.model.assembly import Draft, unfinished
 from sapwood.actors.model.overflow import is_too_much
 from sapwood.actors.session_log.run_log import Pen
+from sapwood.actors.summaries.contract import text_of
 from sapwood.actors.summaries.job import JobState, begun, next_step
 from sapwood.actors.summaries.steps import Answered, Ask, Begun, Do, GaveUp, Happened, Job, Wait, Waited, Written
 from sapwood.events.base import Json
@@ -43,7 +44,7 @@ BILLING_SECONDS: Final = 1.0
 """For one line of a log. Whoever was stopped is to be gone soon."""
 
 AT_ONCE: Final = 100_000
-"""Characters of a job that is stepped in place: fifty milliseconds at worst. More would hold up everybody else."""
+"""Characters that a step looks at in place: fifty milliseconds at worst. More would hold up everybody else."""
 
 Source = Literal["compaction", "branchSummary"]
 
@@ -124,7 +125,8 @@ class Summarizer:
 
     async def _stepped(self, state: JobState, happened: Happened) -> tuple[JobState, Do]:
         """As `next_step`, where it holds up nobody."""
-        if sum(map(len, state.job.texts)) <= AT_ONCE:
+        said = text_of(happened.message) if isinstance(happened, Answered) else ""
+        if sum(map(len, state.job.texts)) + len(said) <= AT_ONCE:
             return next_step(state, happened)
         return await self.environment.run_foreign(partial(next_step, state, happened))
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
-
+from sapwood.actors.summaries.contract import LONGEST
 from sapwood.events.context import Surveyed
 from sapwood.events.entries import MessageEntry
 from sapwood.events.hooks import ProvideSummary
 from sapwood.events.messages import ToolResultMessage
-
-LONGEST: Final = 1_048_576
-"""Characters of a summary: what the log takes of one text (S12). A longer one frees nothing."""
 
 
 def unfit_text(text: str) -> str | None:

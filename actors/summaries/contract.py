@@ -1,7 +1,8 @@
 """What a summary must look like, and what is none at all (C10, N5). No I/O.
 
 1. Each kind has its headings, in their order, each on a line of its own: `lacking` tells which are not there, or not in their place.
-2. What failed, was cut off, was stopped, calls a tool or says nothing is no summary: `refusal` says why, under the name of what was asked.
+2. What failed, was cut off, was stopped, calls a tool, says nothing or says too much is no summary: `refusal` says why, under the name of
+   what was asked.
 3. The text of a summary is what its author said: neither thinking nor what stands around it.
 """
 
@@ -37,6 +38,8 @@ LABELS: Final[Mapping[Kind, str]] = {
 }
 """What begins the sentence about a failure."""
 
+LONGEST: Final = 1_048_576
+"""Characters of a summary: what the log takes of one text (S12). A longer one frees nothing, and no half of it is a summary (C10)."""
 CAPPED: Final = "generation hit the token cap and the summary is incomplete"
 CALLED: Final = "attempted to call a tool"
 ABORTED: Final = "the request was aborted"
@@ -88,4 +91,10 @@ def _why(answer: AssistantMessage) -> str | None:
         case "stop":
             if any(isinstance(block, ToolCall) for block in answer.content):
                 return CALLED
-            return None if text_of(answer) else EMPTY
+            return _unfit(text_of(answer))
+
+
+def _unfit(text: str) -> str | None:
+    if len(text) > LONGEST:
+        return f"the answer has {len(text):,} characters, and {LONGEST:,} is the most of a summary"
+    return None if text else EMPTY

@@ -40,6 +40,7 @@ PAID = UsageEntry(
 )
 BUSY = assistant(stop="error", error="overloaded")
 GOOD = assistant(summary(), usage=usage(7))
+LENGTH = len(summary())
 JOB = Job(
     kind="compaction",
     texts=("[User]: tea",),
@@ -215,19 +216,34 @@ async def test_a_cost_that_cannot_be_recorded_is_told_and_raises_nothing(
     assert ("more than 1 s" if fault is None else str(fault)) in one.message
 
 
-@pytest.mark.parametrize(("size", "apart"), [(AT_ONCE, 0), (AT_ONCE + 1, 2)])
-async def test_a_job_of_long_texts_is_stepped_where_it_holds_up_nobody(size: int, apart: int) -> None:
-    """The first step of a megabyte used to hold up the loop for most of a second."""
-    steps: list[object] = []
+def apart_from(one: Summarizer, steps: list[object]) -> Summarizer:
+    """It, noting each step that is taken elsewhere."""
 
     async def elsewhere(function: Callable[[], T], /) -> T:
         steps.append(function)
         await trio.lowlevel.checkpoint()
         return function()
 
-    one, _, _ = summarizer(GOOD)
-    one = attrs.evolve(one, environment=attrs.evolve(one.environment, run_foreign=elsewhere))
+    return attrs.evolve(one, environment=attrs.evolve(one.environment, run_foreign=elsewhere))
+
+
+@pytest.mark.parametrize(("size", "apart"), [(AT_ONCE - LENGTH, 0), (AT_ONCE - LENGTH + 1, 1), (AT_ONCE + 1, 2)])
+async def test_a_job_of_long_texts_is_stepped_where_it_holds_up_nobody(size: int, apart: int) -> None:
+    """The first step of a megabyte used to hold up the loop for most of a second."""
+    steps: list[object] = []
+    one = apart_from(summarizer(GOOD)[0], steps)
+
     ended = await one.write(attrs.evolve(JOB, texts=("x" * size,), tokens=(size,), room=10 * AT_ONCE), errand())
 
     assert isinstance(ended, Written)
     assert len(steps) == apart
+
+
+@pytest.mark.parametrize("good", [True, False])
+async def test_an_answer_that_is_long_is_read_where_it_holds_up_nobody(*, good: bool) -> None:
+    """A megabyte that lacks a heading used to be counted in place, to be shown once more."""
+    steps: list[object] = []
+    one = apart_from(summarizer(GOOD if good else assistant("x" * AT_ONCE), GOOD)[0], steps)
+
+    assert isinstance(await one.write(JOB, errand()), Written)
+    assert len(steps) == (0 if good else 1)

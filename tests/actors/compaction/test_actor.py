@@ -151,7 +151,12 @@ async def failing(talk: Talk, why: str, *, aborted: bool = False) -> None:
         (ScriptedAnswer(text=" "), "the answer has no text"),
         (ScriptedAnswer(text=GOOD, stop_reason="toolUse"), "attempted to call a tool"),
         (ScriptedAnswer(text=GOOD, stop_reason="aborted"), "the request was aborted"),
+        (
+            ScriptedAnswer(text=GOOD + "x" * 5_000_000),
+            f"the answer has {len(GOOD) + 5_000_000:,} characters, and 1,048,576 is the most of a summary",
+        ),
     ],
+    ids=lambda value: "" if isinstance(value, ScriptedAnswer) else None,
 )
 async def test_an_answer_that_is_no_summary_writes_nothing(answer: ScriptedAnswer, why: str) -> None:
     async with conversation(answer, GOOD, turns=["on"]) as talk:

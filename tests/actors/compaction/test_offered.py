@@ -6,7 +6,8 @@ from typing import Literal
 
 import pytest
 
-from sapwood.actors.compaction.offered import LONGEST, misfit
+from sapwood.actors.compaction.offered import misfit
+from sapwood.actors.summaries.contract import LONGEST
 from sapwood.events.hooks import ProvideSummary
 from sapwood.events.ids import EntryId
 from tests.actors.compaction.selected import survey

@@ -12,8 +12,8 @@ import trio
 import trio.testing
 
 from sapwood import CompactionFailed, Extension, ExtensionContext, Refused, ScriptedAnswer, StoreError
-from sapwood.actors.compaction.offered import LONGEST
 from sapwood.actors.environment import Environment
+from sapwood.actors.summaries.contract import LONGEST
 from sapwood.events.base import is_object
 from sapwood.events.entries import BranchSummary, ContextEdit, UsageEntry
 from sapwood.events.hooks import Cancel, CompactionPreparation, ProvideSummary, SessionBeforeCompact

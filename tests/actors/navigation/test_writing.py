@@ -65,6 +65,20 @@ async def test_what_an_extension_was_billed_is_in_the_totals_where_the_summary_f
         assert position_of(session) == "a3"
 
 
+async def test_a_models_summary_that_is_too_long_to_be_one_moves_nothing() -> None:
+    """Five megabytes used to be stored, and to be sent with every request from then on."""
+    long = ScriptedAnswer(text=FOUND + "x" * 5_000_000, usage=usage(5))
+    async with branching(summaries=[long]) as (session, _):
+        seen = session.context().messages
+        with pytest.raises(
+            NavigationFailed, match=r"^Branch summarization failed: the answer has 5,000,\d+ characters"
+        ):
+            await session.navigate(at("a1"), summarize=True)
+
+        assert (position_of(session), session.context().messages) == ("a3", seen)
+        assert session.stats().by_purpose["branch_summary"].input == 5
+
+
 async def test_what_an_extensions_summary_cost_is_in_the_totals_where_it_cannot_be_written() -> None:
     async with branching(extensions=[answering(TreeAnswer(summary="Mine.", usage=usage(7)))]) as (session, _):
         store: Any = session._wiring.view._store

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.actors.summaries.contract import HEADINGS, LABELS, Kind, lacking, refusal, text_of
+from sapwood.actors.summaries.contract import HEADINGS, LABELS, LONGEST, Kind, lacking, refusal, text_of
 from sapwood.events.content import ThinkingContent
 from sapwood.events.messages import AssistantMessage
 from tests.build import assistant, call
@@ -113,7 +113,13 @@ def test_one_heading_that_moved_is_at_most_one_to_blame(heading: str, to: int) -
         (assistant(), "the answer has no text"),
         (assistant(" \n", "\t"), "the answer has no text"),
         (assistant(THOUGHT), "the answer has no text"),
+        (assistant(f" {'x' * LONGEST}\n"), None),
+        (
+            assistant("x" * LONGEST, "x"),
+            "the answer has 1,048,578 characters, and 1,048,576 is the most of a summary",
+        ),
     ],
+    ids=lambda value: "" if isinstance(value, AssistantMessage) else None,
 )
 def test_what_is_no_summary_is_refused_with_the_reason(answer: AssistantMessage, why: str | None) -> None:
     refused = refusal(answer, "Branch summarization")
