@@ -247,11 +247,13 @@ FailureKind = Literal[
     "auth",
     "bad_request",
     "refused",
+    "redaction",
 ]
 """Why a model call failed.
 
 `overflow` is more tokens than the window holds, and `too_large` more bytes or images than the server takes, or more tokens than a minute
-allows (M5). `refused` is an answer that the provider held back for what it says. `unknown`: only the words tell.
+allows (M5). `refused` is an answer that the provider held back for what it says. `redaction`: nothing was sent, see `RedactionFailed`.
+`unknown`: only the words tell.
 """
 PASSING_KINDS: Final[frozenset[FailureKind]] = frozenset(
     {
@@ -289,6 +291,13 @@ class ProviderError(SapwoodError):
     def retryable(self) -> bool:
         """Whether asking again may help (M4), as far as the kind tells."""
         return self.kind in PASSING_KINDS
+
+
+class RedactionFailed(ProviderError):
+    """The host's redactor could not be used (E6): nothing was sent. Its code is at fault, and not the provider."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, kind="redaction")
 
 
 class SessionClosed(SapwoodError):

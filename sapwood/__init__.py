@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sapwood.actors.model.vendors import AnthropicProvider, GeminiProvider, OpenAIChat, OpenAIResponses
     from sapwood.actors.navigation.branches import Branch
     from sapwood.actors.navigation.settings import BranchSummarySettings
+    from sapwood.actors.outgoing.veil import Redactor
     from sapwood.actors.tools import Tool, ToolContext, ToolResult, tool
     from sapwood.actors.tools.builtin import builtin_tools
     from sapwood.events.commands import (
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
         NotASession,
         ProviderError,
         ReadOnly,
+        RedactionFailed,
         Refused,
         SapwoodError,
         SessionBroken,
@@ -128,6 +130,8 @@ __all__ = [
     "ReadOnly",
     "ReadSession",
     "Reader",
+    "RedactionFailed",
+    "Redactor",
     "Refused",
     "Replacement",
     "Request",
@@ -253,6 +257,8 @@ _HOMES = {
     "CannotWrite": "sapwood.events.errors",
     "NotASession": "sapwood.events.errors",
     "ProviderError": "sapwood.events.errors",
+    "RedactionFailed": "sapwood.events.errors",
+    "Redactor": "sapwood.actors.outgoing.veil",
     "Refused": "sapwood.events.errors",
     "SapwoodError": "sapwood.events.errors",
     "SessionBroken": "sapwood.events.errors",

@@ -21,6 +21,7 @@ from sapwood.actors.exclusion.lease import Lease
 from sapwood.actors.extensions.extension import Extension, Registered
 from sapwood.actors.kernel import ActorFailed, Ring, Tap, open_system
 from sapwood.actors.model.providers.base import Provider
+from sapwood.actors.outgoing.veil import Redactor
 from sapwood.actors.projection.tokenizer import counter_source
 from sapwood.actors.session_log.view import View
 from sapwood.actors.tools.tool import AskPerson, Tool
@@ -43,6 +44,7 @@ from sapwood.taking import (
     take_folder,
     take_model,
     take_providers,
+    take_redactor,
     take_session_id,
     take_settings,
     take_system_prompt,
@@ -108,6 +110,7 @@ class Runtime:
         ask: AskPerson | None = None,
         extensions: Iterable[Extension] = (),
         settings: Settings | None = None,
+        redactor: Redactor | None = None,
         tap: Tap | None = None,
     ) -> AsyncGenerator[Session, None]:
         """Open a session: a file (made at its first entry if it is missing), one in memory (None), or a store of the host's.
@@ -126,6 +129,8 @@ class Runtime:
             ask: how a tool asks the person (`ToolContext.ask`).
             extensions: whose handlers are asked, in this order. One whose question this release does not ask is told by a `diagnostic`.
             settings: how the session behaves.
+            redactor: what of a text no provider is to see, and the name that it goes by there: `{secret: name}`. Names that come back are
+                the secrets again before tools, extensions, the log and whoever reads along (E6).
             tap: sees, orders and strikes what actors receive: for scenarios and tests.
 
         Opening writes nothing (S4). Damage of the file is in `Session.damage`, and told by one `DamageFound`. Raises `NotASession`,
@@ -141,6 +146,7 @@ class Runtime:
         durability, read_only = take_durability(durability), take_flag(read_only, "read_only")
         system_prompt, known = take_system_prompt(system_prompt), take_tools(tools)
         settings, ask, registered = take_settings(settings), take_ask(ask), Registered(extensions)
+        redactor = take_redactor(redactor)
         cwd = take_folder(cwd)
         self._check_provider(model)
         store = open_store(where, self._environment, cwd=cwd, session_id=session_id, read_only=read_only)
@@ -166,6 +172,7 @@ class Runtime:
                     settings=settings,
                     ask=ask,
                     registered=registered,
+                    redactor=redactor,
                 )
                 session = Session(wire(system, ring, store, view, lease, host))
                 for unasked in registered.unasked():
@@ -217,6 +224,7 @@ async def open_session(
     ask: AskPerson | None = None,
     extensions: Iterable[Extension] = (),
     settings: Settings | None = None,
+    redactor: Redactor | None = None,
 ) -> AsyncGenerator[Session, None]:
     """`Runtime.open_session` with a runtime of its own: for a program that has one session."""
     async with (
@@ -233,6 +241,7 @@ async def open_session(
             ask=ask,
             extensions=extensions,
             settings=settings,
+            redactor=redactor,
         ) as session,
     ):
         yield session

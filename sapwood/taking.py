@@ -35,6 +35,7 @@ from sapwood.store.port import Durability, Store
 if TYPE_CHECKING:
     from sapwood.actors.kernel import Tap  # who only reads sessions does not pay for trio
     from sapwood.actors.model.providers.base import Provider
+    from sapwood.actors.outgoing.veil import Redactor
 
 STORE: Final = tuple(name for name in vars(Store) if not name.startswith("_"))
 """What a store of the host's own must have: the members of the port.
@@ -149,6 +150,13 @@ def take_settings(settings: object) -> Settings:
     if not isinstance(settings, Settings):
         raise Refused("bad-input", f"settings is a sapwood.Settings, not {shown(settings)}")
     return settings
+
+
+def take_redactor(redactor: object) -> Redactor | None:
+    """What finds the secrets of a text, or nothing."""
+    if redactor is not None and not callable(redactor):
+        raise Refused("bad-input", f"redactor is a function from a text to {{secret: name}}, not {shown(redactor)}")
+    return cast("Redactor | None", redactor)
 
 
 def take_environment(environment: object) -> Environment:

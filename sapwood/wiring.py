@@ -30,9 +30,11 @@ from sapwood.actors.model.actor import ModelActor
 from sapwood.actors.model.providers.base import Provider
 from sapwood.actors.navigation import actor as navigation
 from sapwood.actors.navigation import writing as navigating
+from sapwood.actors.outgoing.veil import Redactor
 from sapwood.actors.projection.actor import Projection
 from sapwood.actors.projection.counts import CounterSource, Counts
 from sapwood.actors.projection.fold import Fold
+from sapwood.actors.redaction import Redaction
 from sapwood.actors.session_log.actor import SessionLog
 from sapwood.actors.session_log.committing import Committer
 from sapwood.actors.session_log.run_log import Pen
@@ -94,6 +96,7 @@ class Host:
     settings: Settings
     ask: AskPerson
     registered: Registered
+    redactor: Redactor | None
 
 
 @attrs.frozen(kw_only=True)
@@ -154,7 +157,10 @@ def wire(  # noqa: PLR0917 - it is what a session is made of
     if not counts.quick:
         projection.tell(PrepareCounting())
     report_provider = reporting("provider_failed", "provider")
-    model_actor = system.spawn("model", lambda: ModelActor(host.providers, environment, publish, report_provider))
+    redaction = Redaction(host.redactor, environment.run_foreign, reporting("redactor_failed", "redactor"))
+    model_actor = system.spawn(
+        "model", lambda: ModelActor(host.providers, environment, publish, report_provider, redaction)
+    )
     pen = Pen(session_log=session_log, view=view, environment=environment, new_id=new_id, publish=publish)
     context = ExtensionContext(session_id=store.header.id, cwd=store.header.cwd)
     report_extension = reporting("extension_failed", "extension")
@@ -176,6 +182,7 @@ def wire(  # noqa: PLR0917 - it is what a session is made of
         summarizer=Summarizer(model_actor, environment, publish),
         counts=counts,
         run_apart=environment.run_foreign,
+        redaction=redaction,
         settings=host.settings.compaction,
         retry=host.settings.retry,
         summary_model=host.settings.summary_model,
@@ -203,6 +210,7 @@ def wire(  # noqa: PLR0917 - it is what a session is made of
         summarizer=author.summarizer,
         counts=counts,
         run_apart=environment.run_foreign,
+        redaction=redaction,
         settings=host.settings.branch_summary,
         retry=host.settings.retry,
         providers=host.providers,

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 import attrs
 
 from sapwood.actors.compaction.plan import Plan
+from sapwood.actors.outgoing.texts import hidden
+from sapwood.actors.outgoing.veil import NOTHING, Veil
 from sapwood.actors.projection.counter import IMAGE_TOKENS
 from sapwood.actors.projection.parts import parts_of
 from sapwood.actors.summaries.contract import Kind
@@ -45,18 +47,30 @@ class Finished:
     tokens: int
 
 
-def material_of(planned: Plan, count: Count) -> Material:
-    """The stretches of a plan as text, counted."""
+def material_of(planned: Plan, count: Count, veil: Veil = NOTHING) -> Material:
+    """The stretches of a plan as text, counted. What is secret is hidden before anything is cut: half of it would be known to nobody."""
     stretches: dict[Kind, Stretch] = {
-        "compaction": _counted(planned.history, count),
-        "turn_prefix": _counted(planned.turn_prefix, count),
+        "compaction": _counted(planned.history, count, veil),
+        "turn_prefix": _counted(planned.turn_prefix, count, veil),
     }
-    previous = None if planned.previous is None else unlisted(planned.previous.summary)
+    previous = None if planned.previous is None else veil.hide(unlisted(planned.previous.summary))
     tokens = sum(sum(tokens) for _, tokens in stretches.values()) + (0 if previous is None else count(previous))
     return Material(
         stretches={kind: stretch for kind, stretch in stretches.items() if stretch[0]},
         previous=previous,
         tokens=tokens,
+    )
+
+
+def shown(material: Material, veil: Veil) -> Material:
+    """The material as it is meant."""
+    if not veil.secrets:
+        return material
+    previous = material.previous
+    return attrs.evolve(
+        material,
+        stretches={kind: (tuple(map(veil.show, texts)), n) for kind, (texts, n) in material.stretches.items()},
+        previous=None if previous is None else veil.show(previous),
     )
 
 
@@ -88,6 +102,6 @@ def freed(planned: Plan, count: Count) -> int:
     return before + sum(IMAGE_TOKENS if isinstance(part, ImageContent) else count(part) for part in parts)
 
 
-def _counted(messages: tuple[Message, ...], count: Count) -> Stretch:
-    texts = tuple(flatten(messages))
+def _counted(messages: tuple[Message, ...], count: Count, veil: Veil) -> Stretch:
+    texts = tuple(flatten(hidden(messages, veil)))
     return texts, tuple(map(count, texts))

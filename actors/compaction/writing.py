@@ -10,7 +10,7 @@ import attrs
 import trio
 
 from sapwood.actors.billing import added
-from sapwood.actors.compaction.finishing import finish, freed, material_of
+from sapwood.actors.compaction.finishing import finish, freed, material_of, shown
 from sapwood.actors.compaction.offered import misfit
 from sapwood.actors.compaction.plan import TOO_SMALL, Plan
 from sapwood.actors.compaction.telling import Telling
@@ -19,9 +19,11 @@ from sapwood.actors.environment import RunSync
 from sapwood.actors.extensions.extension import Registered
 from sapwood.actors.kernel import CRASHES, Ref
 from sapwood.actors.model.retry import RetryPolicy
+from sapwood.actors.outgoing.veil import Veil
 from sapwood.actors.projection.counts import Counts
+from sapwood.actors.redaction import Redaction
 from sapwood.actors.session_log.run_log import Pen
-from sapwood.actors.summaries.contract import Kind
+from sapwood.actors.summaries.contract import LABELS, Kind
 from sapwood.actors.summaries.file_lists import Files, PathArguments, files_of_entries
 from sapwood.actors.summaries.prompts import words_for
 from sapwood.actors.summaries.steps import GaveUp, Job, Written
@@ -29,7 +31,7 @@ from sapwood.actors.summarizing import Errand, Summarizer, record
 from sapwood.events.base import Json
 from sapwood.events.context import Surveyed
 from sapwood.events.entries import UsageEntry
-from sapwood.events.errors import CompactionFailed, Refused
+from sapwood.events.errors import CompactionFailed, RedactionFailed, Refused
 from sapwood.events.hooks import Cancel, CompactionPreparation, ProvideSummary, SessionBeforeCompact
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import NO_USAGE, Usage
@@ -65,6 +67,7 @@ class Author:
     counts: Counts
     run_apart: RunSync
     """Where long texts are read; who is stopped does not wait for it."""
+    redaction: Redaction
     settings: CompactionSettings
     retry: RetryPolicy
     summary_model: Model | None
@@ -157,7 +160,8 @@ class Author:
         self, asked: CompactNow, planned: Plan, files: Files, model: Model, billed: list[Usage]
     ) -> Draft:
         """One job, or two side by side for a turn that is split (C6)."""
-        material = await self.run_apart(lambda: material_of(planned, self.counts.of_text))
+        veil = await self._veil(planned)
+        material = await self.run_apart(lambda: material_of(planned, self.counts.of_text, veil))
         if not material.stretches and material.previous is None:
             raise Refused("nothing-to-do", TOO_SMALL)  # what no model was ever sent
         jobs = {
@@ -191,7 +195,9 @@ class Author:
         if gave_up is not None:
             raise CompactionFailed(gave_up.reason)
         written = {kind: one for kind, one in ended.items() if isinstance(one, Written)}
-        finished = await self.run_apart(lambda: finish(written, planned, material, files, self.counts.of_text))
+        finished = await self.run_apart(
+            lambda: finish(written, planned, shown(material, veil), files, self.counts.of_text)
+        )
         stood = material.tokens
         if asked.reason != "manual" and finished.tokens >= stood:  # what was shown is the least that it stands for
             stood = await self.run_apart(lambda: freed(planned, self.counts.of_text))
@@ -200,6 +206,13 @@ class Author:
                 f"the summary is no smaller than what it stands for: {finished.tokens} tokens of {stood}"
             )
         return Draft(text=finished.text, usage=reduce(added, billed, None), details=finished.details, model=model)
+
+    async def _veil(self, planned: Plan) -> Veil:
+        said = [message for one in planned.summarised for message in one.messages]
+        try:
+            return await self.redaction.veil(said)
+        except RedactionFailed as why:
+            raise CompactionFailed(f"{LABELS['compaction']} failed: {why}") from why
 
     async def _side_by_side(
         self, jobs: Mapping[Kind, Job], errands: Mapping[Kind, Errand]

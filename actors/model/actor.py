@@ -17,7 +17,12 @@ from sapwood.actors.kernel.errors import alone
 from sapwood.actors.model.assembly import STOPPED, Broken, Draft, answer_of, unfinished
 from sapwood.actors.model.providers.base import Piece, Provider, Request
 from sapwood.actors.outgoing import Limited, Outbox, Outgoing, Repair, prepare
+from sapwood.actors.outgoing.texts import hidden
+from sapwood.actors.outgoing.unveiling import Unveiling, shown_answer
+from sapwood.actors.outgoing.veil import NOTHING, Veil
+from sapwood.actors.redaction import Redaction
 from sapwood.actors.stops import Stops
+from sapwood.events.content import mended
 from sapwood.events.copies import detached
 from sapwood.events.errors import ProviderError
 from sapwood.events.messages import AssistantMessage
@@ -30,6 +35,8 @@ from sapwood.events.runtime import Diagnostic, Event, MessageStart, MessageUpdat
 class _Call:
     scope: trio.CancelScope
     draft: Draft
+    veil: Veil = NOTHING
+    """What was hidden from the provider, and is shown again in what comes back (E6)."""
     over: bool = False
     """Whether its answer was given: what a provider that was left behind says then is nobody's."""
 
@@ -43,8 +50,10 @@ class ModelActor(Actor[Generate | StopCall]):
         environment: Environment,
         publish: Callable[[Event], int],
         report: Callable[[str, BaseException], None],
+        redaction: Redaction,
     ) -> None:
         """`report` is told of each fault in the code of a provider: whose, and what it raised."""
+        self._redaction = redaction
         self._providers = providers
         self._environment = environment
         self._publish = publish
@@ -95,7 +104,8 @@ class ModelActor(Actor[Generate | StopCall]):
         if call.draft.fault is not None:
             self._report(model.provider, call.draft.fault)
         stopped = call.scope.cancel_called
-        return answer_of(call.draft, model, started_ms=started, stopped=stopped, error=error)
+        answer = answer_of(call.draft, model, started_ms=started, stopped=stopped, error=error)
+        return shown_answer(answer, call.veil)
 
     def _told_apart(self, model: Model) -> Model:
         """The model, with the wire that its provider speaks where the host named none: answers say it, for other readers of the file."""
@@ -122,11 +132,15 @@ class ModelActor(Actor[Generate | StopCall]):
             raise ProviderError(
                 f"no provider is called {asked.model.provider!r} (there are: {known}): give it to the Runtime"
             )
+        veil = call.veil = await self._redaction.veil(asked.messages, dict(asked.metadata or {}))
         prepared = (
             self._turns.prepare if asked.purpose == "turn" else prepare
         )  # what else is asked has nothing before it
         outgoing = prepared(
-            asked.messages, provider=asked.model.provider, model=asked.model.id, limits=asked.model.limits
+            hidden(asked.messages, veil),
+            provider=asked.model.provider,
+            model=asked.model.id,
+            limits=asked.model.limits,
         )
         self._tell(outgoing)
         request = Request(
@@ -137,17 +151,19 @@ class ModelActor(Actor[Generate | StopCall]):
             max_output=asked.max_output,
             cache_write=asked.cache_write,
             cache_key=asked.cache_key,
-            metadata=asked.metadata,
+            metadata=asked.metadata and mended(dict(asked.metadata), veil.hide),
         )
+        unveiling = Unveiling(veil)
         async with provider.stream(detached(request)) as pieces, _closing(pieces):
             async for piece in pieces:
                 if call.over:
                     return
                 told = call.draft.add(piece)
+                if asked.purpose == "turn":
+                    for one in unveiling.rest() if told is None else unveiling.shown(told):
+                        self._publish(MessageUpdate(call_id=asked.call_id, assistant_message_event=one))
                 if told is None:
                     return
-                if asked.purpose == "turn":
-                    self._publish(MessageUpdate(call_id=asked.call_id, assistant_message_event=told))
                 await trio.lowlevel.checkpoint()  # a provider that never waits must not hold up whoever would stop it
 
     def _tell(self, outgoing: Outgoing) -> None:

@@ -121,6 +121,7 @@ LASTING: Final[Mapping[FailureKind, str]] = {
     "auth": "the provider does not let us in",
     "bad_request": "the provider does not take the request",
     "refused": "the provider does not give this answer",
+    "redaction": "the host's redactor cannot be used",
 }
 """Why, where a provider knows what kind of failure it is."""
 

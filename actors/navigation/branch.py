@@ -17,6 +17,8 @@ import attrs
 from sapwood.actors.navigation.cutting import as_told, cut_to_fit
 from sapwood.actors.navigation.settings import BranchSummarySettings, Manner
 from sapwood.actors.outgoing.sending import unsent
+from sapwood.actors.outgoing.texts import with_texts
+from sapwood.actors.outgoing.veil import NOTHING, Veil
 from sapwood.actors.projection.selection import apply_edit, messages_of
 from sapwood.actors.readable import Readable
 from sapwood.actors.summaries.file_lists import PATH_ARGUMENTS, Files, PathArguments, files_of_entries
@@ -119,6 +121,7 @@ def prepared(
     *,
     manner: Manner,
     paths: PathArguments = PATH_ARGUMENTS,
+    veil: Veil = NOTHING,
 ) -> Prepared:
     """What the summary of these entries is made of. They are more than the budget only if a single character is.
 
@@ -128,8 +131,9 @@ def prepared(
         count: tokens of a message. Asked for messages as they are told, which have no images and no thinking.
         manner: pi leaves results of tools out; omp has them, but for those that their tool called useless and that are no errors (N4).
         paths: which arguments of which tool are paths.
+        veil: what is secret is hidden before anything is cut: half of it would be known to nobody (E6).
     """
-    telling = tuple(_telling(entries, manner))
+    telling = tuple((entry, with_texts(message, veil.hide)) for entry, message in _telling(entries, manner))
     room, used = max(budget, 0), 0
     kept: list[Message] = []
     for entry, message in reversed(telling):

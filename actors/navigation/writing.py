@@ -16,12 +16,15 @@ from sapwood.actors.foreign import words_of
 from sapwood.actors.kernel import CRASHES, Ref
 from sapwood.actors.model.retry import RetryPolicy
 from sapwood.actors.navigation.branch import Prepared, budget, prepared
-from sapwood.actors.navigation.finishing import finish
+from sapwood.actors.navigation.finishing import finish, shown
 from sapwood.actors.navigation.moving import Draft
 from sapwood.actors.navigation.route import Route
 from sapwood.actors.navigation.settings import BranchSummarySettings
 from sapwood.actors.navigation.telling import Telling
+from sapwood.actors.outgoing.veil import Veil
 from sapwood.actors.projection.counts import Counts
+from sapwood.actors.projection.selection import messages_of
+from sapwood.actors.redaction import Redaction
 from sapwood.actors.session_log.run_log import Pen
 from sapwood.actors.summaries.contract import LABELS
 from sapwood.actors.summaries.file_lists import PathArguments
@@ -30,7 +33,8 @@ from sapwood.actors.summaries.prompts import words_for
 from sapwood.actors.summaries.steps import GaveUp, Job, Written
 from sapwood.actors.summarizing import Errand, Summarizer, record
 from sapwood.events.entries import Entry, UsageEntry
-from sapwood.events.errors import NavigationFailed, shown
+from sapwood.events.errors import NavigationFailed, RedactionFailed
+from sapwood.events.errors import shown as in_words
 from sapwood.events.hooks import Cancel, SessionBeforeTree, TreeAnswer, TreePreparation
 from sapwood.events.messages import NO_USAGE, Message, Usage
 from sapwood.events.models import Model
@@ -76,6 +80,7 @@ class Author:
     counts: Counts
     run_apart: RunSync
     """Where long texts are read; who is stopped does not wait for it."""
+    redaction: Redaction
     settings: BranchSummarySettings
     retry: RetryPolicy
     providers: Container[str]
@@ -150,7 +155,9 @@ class Author:
         model = self.model_for(asked)
         if model is None:
             raise AssertionError("that there is a model was seen to")
-        made_of = await self._prepared(await self._left(way), model)
+        entries = await self._left(way)
+        veil = await self._veil(entries)
+        made_of = await self._prepared(entries, model, veil)
         if not made_of.messages:
             return None
         texts = tuple(flatten(await self._converted(made_of.messages)))
@@ -163,7 +170,8 @@ class Author:
                 raise NavigationFailed(reason)
             case Written():
                 manner = self.settings.manner
-                text, details = await self.run_apart(lambda: finish(ended, made_of, texts, manner))
+                meant = shown(made_of, veil)
+                text, details = await self.run_apart(lambda: finish(ended, meant, [*map(veil.show, texts)], manner))
                 return Draft(text=text, details={**details, "model": model.key}, usage=added(wishes.usage, ended.usage))
             case _:
                 assert_never(ended)
@@ -176,11 +184,17 @@ class Author:
             entries.append(self.pen.view.entry(place))
         return tuple(entries)
 
-    async def _prepared(self, entries: tuple[Entry, ...], model: Model) -> Prepared:
+    async def _veil(self, entries: tuple[Entry, ...]) -> Veil:
+        try:
+            return await self.redaction.veil([message for entry in entries for message in messages_of(entry)])
+        except RedactionFailed as why:
+            raise NavigationFailed(f"{FAILED}: {why}") from why
+
+    async def _prepared(self, entries: tuple[Entry, ...], model: Model, veil: Veil) -> Prepared:
         settings, paths = self.settings, self.paths()
         room = budget(model, settings)
         return await self.run_apart(
-            lambda: prepared(entries, room, self.counts.of_message, manner=settings.manner, paths=paths)
+            lambda: prepared(entries, room, self.counts.of_message, manner=settings.manner, paths=paths, veil=veil)
         )
 
     async def _converted(self, messages: Sequence[Message]) -> Sequence[Message]:
@@ -194,7 +208,7 @@ class Author:
         except Exception as fault:
             raise NavigationFailed(f"{FAILED}: the host's converter of messages failed: {words_of(fault)}") from fault
         if strange is not None:
-            raise NavigationFailed(f"{FAILED}: the host's converter gave what is no message: {shown(strange)}")
+            raise NavigationFailed(f"{FAILED}: the host's converter gave what is no message: {in_words(strange)}")
         return given
 
     def _job(self, wishes: Wishes, model: Model, texts: tuple[str, ...], tokens: tuple[int, ...]) -> Job:

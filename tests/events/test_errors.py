@@ -25,6 +25,7 @@ from sapwood.events.errors import (
     NotASession,
     ProviderError,
     ReadOnly,
+    RedactionFailed,
     RefusalReason,
     Refused,
     SapwoodError,
@@ -168,6 +169,11 @@ SAID: list[tuple[SapwoodError, dict[str, object], str]] = [
         {"kind": "unknown", "status": None, "retry_after_ms": None, "usage": None},
         "no such model",
     ),
+    (
+        RedactionFailed("no name"),
+        {"kind": "redaction", "status": None, "retry_after_ms": None, "usage": None},
+        "no name",
+    ),
     (SessionClosed(), {}, "this session is closed: open it again"),
     (
         SessionBroken("agent crashed too often and stays down"),
@@ -238,6 +244,7 @@ PARENTS = {
     "NotAnEntry": SapwoodError,
     "Unencodable": SapwoodError,
     "ProviderError": SapwoodError,
+    "RedactionFailed": ProviderError,
     "SessionClosed": SapwoodError,
     "SessionBroken": SapwoodError,
     "SapwoodError": Exception,

@@ -18,6 +18,7 @@ from sapwood.actors.model.assembly import CUT_OFF, STOPPED
 from sapwood.actors.model.checks import BadPiece
 from sapwood.actors.model.providers.base import Finish, Piece, Provider, Request
 from sapwood.actors.model.providers.scripted import Scripted, ScriptedAnswer
+from sapwood.actors.redaction import Redaction
 from sapwood.events.content import text_of
 from sapwood.events.deltas import TextDelta
 from sapwood.events.errors import ProviderError
@@ -29,6 +30,7 @@ from tests.actors.keeping import cancelled_once
 from tests.build import MODEL, assistant, call, result, usage, user
 
 Told = list[Event]
+NO_REDACTION = Redaction(None, Environment.scripted().run_foreign, lambda _, __: None)
 
 
 @asynccontextmanager
@@ -47,7 +49,12 @@ async def model_actor(
 
     async with open_system("test", ring=Ring(64)) as system:
         environment = Environment.scripted()
-        yield system.spawn("model", lambda: ModelActor({provider.id: provider}, environment, publish, report)), told
+        yield (
+            system.spawn(
+                "model", lambda: ModelActor({provider.id: provider}, environment, publish, report, NO_REDACTION)
+            ),
+            told,
+        )
 
 
 def ask(*messages: Message, call_id: str = "c1", model: Model = MODEL) -> Generate:
@@ -302,7 +309,7 @@ async def test_a_call_can_be_stopped_before_it_is_made() -> None:
 
 async def test_a_stop_for_a_call_that_has_ended_is_for_nobody() -> None:
     provider = Scripted({"turn": [ScriptedAnswer(text="first"), ScriptedAnswer(text="second")]})
-    actor = ModelActor({provider.id: provider}, Environment.scripted(), lambda _: 0, lambda _, __: None)
+    actor = ModelActor({provider.id: provider}, Environment.scripted(), lambda _: 0, lambda _, __: None, NO_REDACTION)
     async with open_system("test", ring=Ring(64)) as system:
         model = system.spawn("model", lambda: actor)
         await model.ask(ask())

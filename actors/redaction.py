@@ -1,0 +1,63 @@
+"""Asks a host's redactor what is secret (E6): the shell of `outgoing.veil`, one a session.
+
+What was found stays known while the session is open. After a restart it is found again: each request is looked through whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from sapwood.actors.environment import RunSync
+from sapwood.actors.foreign import words_of
+from sapwood.actors.outgoing.texts import with_texts
+from sapwood.actors.outgoing.veil import NOTHING, Redactor, Veil
+from sapwood.events.base import Json
+from sapwood.events.content import mended
+from sapwood.events.errors import RedactionFailed
+from sapwood.events.messages import Message
+
+WHOSE: Final = "the host's"
+
+
+class Redaction:
+    """See the module. Without a redactor nothing is secret, and nothing is looked through."""
+
+    def __init__(
+        self, redactor: Redactor | None, run_apart: RunSync, report: Callable[[str, BaseException], None]
+    ) -> None:
+        """`report` is told of each fault in the redactor's code."""
+        self._redactor = redactor
+        self._run_apart = run_apart
+        self._report = report
+        self._veil = NOTHING
+
+    async def veil(self, messages: Iterable[Message], more: Json = None) -> Veil:
+        """What is known to be secret, once these were looked through. `RedactionFailed` where the redactor is of no use."""
+        redactor = self._redactor
+        if redactor is None:
+            return NOTHING
+        known, texts = self._veil, _texts_of(messages, more)
+        try:
+            found: Mapping[str, str] = await self._run_apart(lambda: known.found(redactor, texts))
+        except RedactionFailed:
+            raise
+        except Exception as fault:
+            self._report(WHOSE, fault)
+            raise RedactionFailed(f"the redactor failed: {words_of(fault)}") from fault
+        self._veil = self._veil.knowing(found)  # as it is now: another request may have been looked through meanwhile
+        return self._veil
+
+
+def _texts_of(messages: Iterable[Message], more: Json) -> list[str]:
+    """Each text once, in their order."""
+    texts: dict[str, None] = {}
+
+    def see(text: str) -> str:
+        texts[text] = None
+        return text
+
+    for message in messages:
+        with_texts(message, see)
+    mended(more, see)
+    return [text for text in texts if text]
