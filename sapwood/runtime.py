@@ -10,7 +10,7 @@ import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from types import TracebackType
-from typing import Final, Self, cast
+from typing import TYPE_CHECKING, Final, Self, cast
 
 import trio
 
@@ -50,7 +50,11 @@ from sapwood.taking import (
     take_system_prompt,
     take_tap,
     take_tools,
+    take_tracer,
 )
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Tracer
 from sapwood.wiring import Host, wire
 
 RING_EVENTS: Final = 4096
@@ -66,6 +70,7 @@ class Runtime:
         counter: what counts tokens (T1): `o200k_base`, exactly; `heuristic`, Pi's rule of thumb, four characters a token; `cl100k_base`
             where tiktoken already has it on this machine. One that cannot be had is the heuristic, and a `Diagnostic` of the code
             `counter_unavailable` says why. It is loaded once a process, beside what the first session does.
+        tracer: OpenTelemetry's, such as `opentelemetry.trace.get_tracer("my-app")`: each model call is a span, without what was said (E5).
     """
 
     def __init__(
@@ -74,10 +79,12 @@ class Runtime:
         providers: Iterable[Provider] = (),
         environment: Environment | None = None,
         counter: CounterName = DEFAULT_COUNTER,
+        tracer: Tracer | None = None,
     ) -> None:
         self._providers = take_providers(providers)
         self._environment = take_environment(environment)
         self._counter = counter_source(take_counter(counter))
+        self._tracer = take_tracer(tracer)
 
     @property
     def environment(self) -> Environment:
@@ -173,6 +180,7 @@ class Runtime:
                     ask=ask,
                     registered=registered,
                     redactor=redactor,
+                    tracer=self._tracer,
                 )
                 session = Session(wire(system, ring, store, view, lease, host))
                 for unasked in registered.unasked():
@@ -225,10 +233,11 @@ async def open_session(
     extensions: Iterable[Extension] = (),
     settings: Settings | None = None,
     redactor: Redactor | None = None,
+    tracer: Tracer | None = None,
 ) -> AsyncGenerator[Session, None]:
     """`Runtime.open_session` with a runtime of its own: for a program that has one session."""
     async with (
-        Runtime(providers=providers, environment=environment, counter=counter) as runtime,
+        Runtime(providers=providers, environment=environment, counter=counter, tracer=tracer) as runtime,
         runtime.open_session(
             where,
             model=model,

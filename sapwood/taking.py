@@ -33,6 +33,8 @@ from sapwood.settings import Settings
 from sapwood.store.port import Durability, Store
 
 if TYPE_CHECKING:
+    from opentelemetry.trace import Tracer
+
     from sapwood.actors.kernel import Tap  # who only reads sessions does not pay for trio
     from sapwood.actors.model.providers.base import Provider
     from sapwood.actors.outgoing.veil import Redactor
@@ -157,6 +159,13 @@ def take_redactor(redactor: object) -> Redactor | None:
     if redactor is not None and not callable(redactor):
         raise Refused("bad-input", f"redactor is a function from a text to {{secret: name}}, not {shown(redactor)}")
     return cast("Redactor | None", redactor)
+
+
+def take_tracer(tracer: object) -> Tracer | None:
+    """A tracer of OpenTelemetry's, or none."""
+    if tracer is not None and not _has(tracer, "start_span"):
+        raise Refused("bad-input", f"a tracer is OpenTelemetry's, with a start_span, not {shown(tracer)}")
+    return cast("Tracer | None", tracer)
 
 
 def take_environment(environment: object) -> Environment:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Container, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import attrs
 
@@ -44,6 +44,7 @@ from sapwood.actors.tools.actor import Tools
 from sapwood.actors.tools.batch import Bench
 from sapwood.actors.tools.hooks import Hooks
 from sapwood.actors.tools.tool import AskPerson
+from sapwood.actors.tracing import Tracing
 from sapwood.events.copies import detached
 from sapwood.events.ids import EntryId, new_entry_id
 from sapwood.events.requests import PrepareCounting
@@ -51,6 +52,9 @@ from sapwood.events.runtime import DamageFound, EntryAppended, Event, MessageUpd
 from sapwood.log import Log
 from sapwood.settings import Settings
 from sapwood.store.port import Durability, Store
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Tracer
 
 INSIDE: Final = "steer() and follow_up() say something without waiting; wait for what comes of it outside of tools, handlers and sections"
 
@@ -97,6 +101,7 @@ class Host:
     ask: AskPerson
     registered: Registered
     redactor: Redactor | None
+    tracer: Tracer | None
 
 
 @attrs.frozen(kw_only=True)
@@ -158,8 +163,10 @@ def wire(  # noqa: PLR0917 - it is what a session is made of
         projection.tell(PrepareCounting())
     report_provider = reporting("provider_failed", "provider")
     redaction = Redaction(host.redactor, environment.run_foreign, reporting("redactor_failed", "redactor"))
+    tracing = Tracing(tracer=host.tracer, conversation=store.header.id)
     model_actor = system.spawn(
-        "model", lambda: ModelActor(host.providers, environment, publish, report_provider, redaction)
+        "model",
+        lambda: ModelActor(host.providers, environment, publish, report_provider, redaction=redaction, tracing=tracing),
     )
     pen = Pen(session_log=session_log, view=view, environment=environment, new_id=new_id, publish=publish)
     context = ExtensionContext(session_id=store.header.id, cwd=store.header.cwd)

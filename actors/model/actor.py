@@ -22,6 +22,7 @@ from sapwood.actors.outgoing.unveiling import Unveiling, shown_answer
 from sapwood.actors.outgoing.veil import NOTHING, Veil
 from sapwood.actors.redaction import Redaction
 from sapwood.actors.stops import Stops
+from sapwood.actors.tracing import Tracing
 from sapwood.events.content import mended
 from sapwood.events.copies import detached
 from sapwood.events.errors import ProviderError
@@ -50,10 +51,13 @@ class ModelActor(Actor[Generate | StopCall]):
         environment: Environment,
         publish: Callable[[Event], int],
         report: Callable[[str, BaseException], None],
+        *,
         redaction: Redaction,
+        tracing: Tracing,
     ) -> None:
         """`report` is told of each fault in the code of a provider: whose, and what it raised."""
         self._redaction = redaction
+        self._tracing = tracing
         self._providers = providers
         self._environment = environment
         self._publish = publish
@@ -79,6 +83,12 @@ class ModelActor(Actor[Generate | StopCall]):
                 assert_never(message)
 
     async def _attempt(self, asked: Generate) -> AssistantMessage:
+        with self._tracing.chat(asked) as told:
+            answer = await self._call(asked)
+            told(answer)
+        return answer
+
+    async def _call(self, asked: Generate) -> AssistantMessage:
         started, model = self._environment.now_ms(), self._told_apart(asked.model)
         call = self._calls[asked.call_id] = _Call(trio.CancelScope(), Draft())
         if self._stops.begins(asked.call_id):

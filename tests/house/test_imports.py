@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-LATER = ["httpx", "httpx_sse", "tiktoken", "click", "rich", "yaml", "cattrs", "structlog"]
+LATER = ["httpx", "httpx_sse", "tiktoken", "click", "rich", "yaml", "cattrs", "structlog", "opentelemetry"]
 
 
 def test_heavy_libraries_are_imported_only_when_used() -> None:

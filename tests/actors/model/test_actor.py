@@ -19,6 +19,7 @@ from sapwood.actors.model.checks import BadPiece
 from sapwood.actors.model.providers.base import Finish, Piece, Provider, Request
 from sapwood.actors.model.providers.scripted import Scripted, ScriptedAnswer
 from sapwood.actors.redaction import Redaction
+from sapwood.actors.tracing import Tracing
 from sapwood.events.content import text_of
 from sapwood.events.deltas import TextDelta
 from sapwood.events.errors import ProviderError
@@ -30,6 +31,7 @@ from tests.actors.keeping import cancelled_once
 from tests.build import MODEL, assistant, call, result, usage, user
 
 Told = list[Event]
+UNTRACED = Tracing(tracer=None, conversation="s")
 NO_REDACTION = Redaction(None, Environment.scripted().run_foreign, lambda _, __: None)
 
 
@@ -51,7 +53,10 @@ async def model_actor(
         environment = Environment.scripted()
         yield (
             system.spawn(
-                "model", lambda: ModelActor({provider.id: provider}, environment, publish, report, NO_REDACTION)
+                "model",
+                lambda: ModelActor(
+                    {provider.id: provider}, environment, publish, report, redaction=NO_REDACTION, tracing=UNTRACED
+                ),
             ),
             told,
         )
@@ -309,7 +314,14 @@ async def test_a_call_can_be_stopped_before_it_is_made() -> None:
 
 async def test_a_stop_for_a_call_that_has_ended_is_for_nobody() -> None:
     provider = Scripted({"turn": [ScriptedAnswer(text="first"), ScriptedAnswer(text="second")]})
-    actor = ModelActor({provider.id: provider}, Environment.scripted(), lambda _: 0, lambda _, __: None, NO_REDACTION)
+    actor = ModelActor(
+        {provider.id: provider},
+        Environment.scripted(),
+        lambda _: 0,
+        lambda _, __: None,
+        redaction=NO_REDACTION,
+        tracing=UNTRACED,
+    )
     async with open_system("test", ring=Ring(64)) as system:
         model = system.spawn("model", lambda: actor)
         await model.ask(ask())
