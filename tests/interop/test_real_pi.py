@@ -13,7 +13,7 @@ import pytest
 from sapwood import ScriptedAnswer, read
 from sapwood.events.messages import Message, Usage
 from sapwood.events.unknown_fields import split
-from tests.build import usage
+from tests.build import usage, words
 from tests.pi.install import PiUnavailable
 from tests.pi.oracle import Oracle
 from tests.real import REAL, needs_real
@@ -171,3 +171,40 @@ async def test_pi_sees_what_we_see_of_a_session_that_was_compacted_three_times(p
 
         assert len(compactions(session)) >= 3
     assert_same(pi, path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["pi-all-kinds", "pi-ringing-v3"])
+async def test_pi_stands_where_a_move_of_ours_ended(pi: Oracle, name: str, tmp_path: Path) -> None:
+    """S6: neither of the two remembers a move by itself. Each is told in the log, and the file is closed and opened again behind it."""
+    path = tmp_path / "s.jsonl"
+    path.write_bytes((DATA / f"{name}.jsonl").read_bytes())
+    with read(path) as session:
+        entries = session.entries()
+    for target in (None, *(entry.id for entry in entries[:: max(len(entries) // 8, 1)]), entries[-1].id):
+        async with talking(where=str(path)) as session:
+            moved = await session.navigate(target)
+            there, context = session.tree().leaf, session.context().messages
+
+        seen = opened(pi, path)
+        assert seen["leaf"] == moved.leaf
+        assert [one["message"]["role"] for one in seen["context"]] == [message.role for message in context]
+        assert_same(pi, path)
+        with read(path) as again:
+            assert (again.tree().leaf, again.context().messages) == (there, context)
+
+
+async def test_pi_goes_on_where_a_move_of_ours_ended(pi: Oracle, tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    async with talking("one", "two", "three", where=str(path)) as session:
+        for text in ("first", "second", "third"):
+            await session.prompt(text)
+        answer = session.entries()[1].id
+        await session.navigate(answer)
+    reply = {"what": "message", "message": {"role": "user", "content": "of Pi's", "timestamp": 1_772_352_000_000}}
+
+    pi.ask({"op": "append", "path": str(path), "appends": [reply]})
+
+    assert_same(pi, path)
+    with read(path) as session:
+        assert [words(message) for message in session.context().messages] == ["first", "one", "of Pi's"]
