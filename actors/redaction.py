@@ -1,6 +1,7 @@
 """Asks a host's redactor what is secret (E6): the shell of `outgoing.veil`, one a session.
 
-What was found stays known while the session is open. After a restart it is found again: each request is looked through whole.
+What was found stays known while the session is open, so a text is looked through once, and a turn costs what it adds (P10). After a
+restart all of it is found again.
 """
 
 from __future__ import annotations
@@ -31,13 +32,20 @@ class Redaction:
         self._run_apart = run_apart
         self._report = report
         self._veil = NOTHING
+        self._looked: set[str] = set()
+        """Texts that were looked through: those of the log, which are kept anyway."""
 
-    async def veil(self, messages: Iterable[Message], more: Json = None) -> Veil:
-        """What is known to be secret, once these were looked through. `RedactionFailed` where the redactor is of no use."""
+    async def veil(self, messages: Iterable[Message], more: Json = None, *, once: bool = False) -> Veil:
+        """What is known to be secret, once these were looked through. `RedactionFailed` where the redactor is of no use.
+
+        `once`: they are no messages of the log, and do not come again.
+        """
         redactor = self._redactor
         if redactor is None:
             return NOTHING
-        known, texts = self._veil, _texts_of(messages, more)
+        known, texts = self._veil, [text for text in _texts_of(messages, more) if text not in self._looked]
+        if not texts:
+            return known
         try:
             found: Mapping[str, str] = await self._run_apart(lambda: known.found(redactor, texts))
         except RedactionFailed:
@@ -46,6 +54,8 @@ class Redaction:
             self._report(WHOSE, fault)
             raise RedactionFailed(f"the redactor failed: {words_of(fault)}") from fault
         self._veil = self._veil.knowing(found)  # as it is now: another request may have been looked through meanwhile
+        if not once:
+            self._looked.update(texts)
         return self._veil
 
 

@@ -142,7 +142,9 @@ class ModelActor(Actor[Generate | StopCall]):
             raise ProviderError(
                 f"no provider is called {asked.model.provider!r} (there are: {known}): give it to the Runtime"
             )
-        veil = call.veil = await self._redaction.veil(asked.messages, dict(asked.metadata or {}))
+        veil = call.veil = await self._redaction.veil(
+            asked.messages, dict(asked.metadata or {}), once=asked.purpose != "turn"
+        )
         prepared = (
             self._turns.prepare if asked.purpose == "turn" else prepare
         )  # what else is asked has nothing before it

@@ -19,7 +19,7 @@ from sapwood.events.errors import RedactionFailed
 Redactor: TypeAlias = Callable[[str], Mapping[str, str]]
 """What of a text is secret, and by what name a provider is to know it: the same one each time, and no other secret's.
 
-A plain function; it is called in a thread, for each text of each request.
+A plain function of the text alone; it is called in a thread, once for each text.
 """
 
 TWICE: Final = "the redactor gave one name to two secrets: it could not be undone"

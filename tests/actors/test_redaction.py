@@ -52,7 +52,24 @@ async def test_each_text_is_looked_through_once_and_what_was_found_stays_known()
 
     assert asked == ["oak", "path", "birch", "by", "ash"]
     assert (veil.secrets, apart.times) == ({"<tree>": "oak"}, 1)
-    assert (await one.veil([user("birch")])).secrets == {"<tree>": "oak"}
+    assert await one.veil([user("birch"), user("oak")]) is veil
+    assert apart.times == 1
+    await one.veil([user("birch"), user("elm")])
+    assert asked[5:] == ["elm"]
+
+
+async def test_what_does_not_come_again_is_not_kept() -> None:
+    asked: list[str] = []
+
+    def find(text: str) -> Mapping[str, str]:
+        asked.append(text)
+        return {text: f"<{len(text)}>"}
+
+    one, _, _ = redaction(find)
+    for _ in range(2):
+        assert (await one.veil([user("oak")], once=True)).secrets == {"<3>": "oak"}
+
+    assert asked == ["oak", "oak"]
 
 
 async def test_what_two_requests_find_at_once_is_known_to_both() -> None:
@@ -84,5 +101,5 @@ async def test_an_answer_that_is_none_leaves_what_was_known() -> None:
     with pytest.raises(RedactionFailed, match="one name to two secrets"):
         await one.veil([user("ash")])
 
-    assert (await one.veil([user("x")])).secrets == {"<1>": "oak"}
+    assert (await one.veil([user("x")])).secrets == {"<1>": "oak"}, "and it is looked through when it comes again"
     assert reports == []
