@@ -6,11 +6,13 @@
 4. What fits is taken from the newest on, until the first that does not fit. The newest is always in, cut if need be; an older summary at
    that point is let in, cut to what is left, if a tenth of the budget is.
 5. What a summary is never told takes no place: the prompt, thinking, what was not sent (P5), and results in pi's manner.
+6. An answer of the person's that is given anew is told in both manners, as what it is: something that was said (N8).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import TypeGuard
 
 import attrs
 
@@ -24,6 +26,7 @@ from sapwood.actors.readable import Readable
 from sapwood.actors.summaries.file_lists import PATH_ARGUMENTS, Files, PathArguments, files_of_entries
 from sapwood.events.content import ImageContent, TextContent, UserContent, text_of, without_surrogates
 from sapwood.events.entries import BranchSummary, Compaction, ContextEdit, CustomMessageEntry, Entry, MessageEntry
+from sapwood.events.ids import EntryId
 from sapwood.events.messages import (
     BranchSummaryMessage,
     CompactionSummaryMessage,
@@ -122,6 +125,7 @@ def prepared(
     manner: Manner,
     paths: PathArguments = PATH_ARGUMENTS,
     veil: Veil = NOTHING,
+    answered: EntryId | None = None,
 ) -> Prepared:
     """What the summary of these entries is made of. They are more than the budget only if a single character is.
 
@@ -131,9 +135,10 @@ def prepared(
         count: tokens of a message. Asked for messages as they are told, which have no images and no thinking.
         manner: pi leaves results of tools out; omp has them, but for those that their tool called useless and that are no errors (N4).
         paths: which arguments of which tool are paths.
+        answered: the result of a tool that asks, which is about to get another one beside it.
         veil: what is secret is hidden before anything is cut: half of it would be known to nobody (E6).
     """
-    telling = tuple((entry, with_texts(message, veil.hide)) for entry, message in _telling(entries, manner))
+    telling = tuple((entry, with_texts(message, veil.hide)) for entry, message in _telling(entries, manner, answered))
     room, used = max(budget, 0), 0
     kept: list[Message] = []
     for entry, message in reversed(telling):
@@ -168,7 +173,7 @@ def _said(entry: Entry) -> UserContent | None:
             return None
 
 
-def _telling(entries: Sequence[Entry], manner: Manner) -> Iterator[tuple[Entry, Message]]:
+def _telling(entries: Sequence[Entry], manner: Manner, answered: EntryId | None) -> Iterator[tuple[Entry, Message]]:
     """The messages that a summary is told of, each with its entry, oldest first."""
     edits = {entry.target_id: entry for entry in entries if isinstance(entry, ContextEdit)}
     said: list[tuple[Entry, Message]] = []
@@ -178,8 +183,15 @@ def _telling(entries: Sequence[Entry], manner: Manner) -> Iterator[tuple[Entry, 
         said.extend((entry, message) for message in messages)
     verdicts = unsent([message for _, message in said])
     for (entry, message), why in zip(said, verdicts, strict=True):
-        if why is None and _tells(message, manner):
+        if why is None and manner == "pi" and entry.id == answered and _was_answered(message):
+            yield entry, UserMessage(content=message.content, timestamp=message.timestamp)
+        elif why is None and _tells(message, manner):
             yield entry, message
+
+
+def _was_answered(message: Message) -> TypeGuard[ToolResultMessage]:
+    """Whether a person said something; that nobody could be asked is no answer."""
+    return isinstance(message, ToolResultMessage) and not message.is_error and bool(text_of(message.content).strip())
 
 
 def _tells(message: Message, manner: Manner) -> bool:

@@ -36,6 +36,7 @@ from sapwood.events.entries import Entry, UsageEntry
 from sapwood.events.errors import NavigationFailed, RedactionFailed
 from sapwood.events.errors import shown as in_words
 from sapwood.events.hooks import Cancel, SessionBeforeTree, TreeAnswer, TreePreparation
+from sapwood.events.ids import EntryId
 from sapwood.events.messages import NO_USAGE, Message, Usage
 from sapwood.events.models import Model
 from sapwood.events.requests import NavigateTo
@@ -157,7 +158,8 @@ class Author:
             raise AssertionError("that there is a model was seen to")
         entries = await self._left(way)
         veil = await self._veil(entries)
-        made_of = await self._prepared(entries, model, veil)
+        answered = asked.target if way.answered is not None else None
+        made_of = await self._prepared(entries, model, veil, answered)
         if not made_of.messages:
             return None
         texts = tuple(flatten(await self._converted(made_of.messages)))
@@ -190,11 +192,15 @@ class Author:
         except RedactionFailed as why:
             raise NavigationFailed(f"{FAILED}: {why}") from why
 
-    async def _prepared(self, entries: tuple[Entry, ...], model: Model, veil: Veil) -> Prepared:
+    async def _prepared(
+        self, entries: tuple[Entry, ...], model: Model, veil: Veil, answered: EntryId | None
+    ) -> Prepared:
         settings, paths = self.settings, self.paths()
         room = budget(model, settings)
         return await self.run_apart(
-            lambda: prepared(entries, room, self.counts.of_message, manner=settings.manner, paths=paths, veil=veil)
+            lambda: prepared(
+                entries, room, self.counts.of_message, manner=settings.manner, paths=paths, veil=veil, answered=answered
+            )
         )
 
     async def _converted(self, messages: Sequence[Message]) -> Sequence[Message]:

@@ -55,8 +55,11 @@ async def test_g02_what_only_a_result_says_reaches_the_summary_in_omps_manner() 
             assert ("Outputs of tools are not shown" in prompt) is not told
 
 
-async def test_g03_the_old_answer_is_in_the_summary_of_a_question_that_is_answered_anew() -> None:
-    """G03: the common ancestor is the call, so the old answer is left like all that came of it."""
+@pytest.mark.parametrize("settings", [None, OMP])
+async def test_g03_the_old_answer_is_in_the_summary_of_a_question_that_is_answered_anew(
+    settings: Settings | None,
+) -> None:
+    """G03: the common ancestor is the call, so the old answer is left like all that came of it, and both manners tell it."""
 
     @tool(kind="ask")
     async def ask(question: str) -> str:
@@ -76,9 +79,16 @@ async def test_g03_the_old_answer_is_in_the_summary_of_a_question_that_is_answer
         ("r1", result("c1", "Ash.", name="ask")),
         ("a2", assistant("Work on ash.")),
     )
-    async with branching(entries=entries, tools=[ask], extensions=[listener]) as (session, _):
+    async with branching(entries=entries, tools=[ask], extensions=[listener], settings=settings) as (session, provider):
         await session.navigate(at("r1"), answer="Oak.", summarize=True)
 
+        [request] = sent(provider, "branch_summary")
+        assert "]: Ash." in prompt_of(request)
+        assert "Oak." not in prompt_of(request)
+        assert [words(message) for message in session.context().messages[-2:]] == [
+            "Oak.",
+            summaries_of(session)[0].summary,
+        ]
         assert asked[0].preparation.common_ancestor_id == "a1"
         assert asked[0].preparation.entry_ids_to_summarize == ("r1", "a2")
 

@@ -453,12 +453,16 @@ ASKED: Final = chain(
 )
 
 
-async def test_an_answer_given_anew_stands_beside_the_old_one_which_the_summary_is_told_of() -> None:
-    async with branching("Then spruce.", entries=ASKED, tools=[asking()], settings=OMP) as (session, provider):
+@pytest.mark.parametrize(("settings", "told"), [(OMP, "[Tool result]: Ash."), (None, "[User]: Ash.")])
+async def test_an_answer_given_anew_stands_beside_the_old_one_which_the_summary_is_told_of(
+    settings: Settings | None, told: str
+) -> None:
+    """In pi's manner results are not told: the old answer used to be in neither branch, nor in the summary (N8)."""
+    async with branching("Then spruce.", entries=ASKED, tools=[asking()], settings=settings) as (session, provider):
         moved = await session.navigate(at("r1"), answer="Spruce.", summarize=True)
 
         prompt = prompt_of(only(sent(provider, "branch_summary")))
-        assert "Ash." in prompt
+        assert told in prompt
         assert "Then ash." in prompt
         assert "Build an oar." not in prompt
         items = session.context().items

@@ -18,7 +18,7 @@ from sapwood.actors.summaries.file_lists import Files
 from sapwood.actors.summaries.flatten import flatten
 from sapwood.events.content import ImageContent
 from sapwood.events.entries import Entry
-from sapwood.events.messages import StoredMessage
+from sapwood.events.messages import StoredMessage, ToolResultMessage
 from sapwood.events.models import Model
 from sapwood.store.memory import MemoryStore
 from tests.actors.navigation.left_behind import (
@@ -393,6 +393,24 @@ def test_tools_may_say_themselves_which_arguments_are_paths() -> None:
     paths = {"move": (("source", "read"), ("into", "write"))}
 
     assert prepared(entries, 99, letters, manner="pi", paths=paths).files == Files(("a.py",), ("b.py",))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (result("c1", "Ash.", name="ask"), ["Ash."]),
+        (result("c1", "nobody can be asked", name="ask", error=True), []),
+        (result("c1", " ", name="ask"), []),
+    ],
+)
+def test_an_answer_that_is_given_anew_is_told_in_pis_manner_too(answer: ToolResultMessage, told: list[str]) -> None:
+    entries = entries_of(answer, result("c2", "Ash is heavy."))
+
+    found = prepared(entries, 99, letters, manner="pi", answered=entries[0].id)
+
+    assert [(message.role, words(message)) for message in found.messages] == [("user", one) for one in told]
+    assert made(entries).messages == ()
+    assert prepared(entries, 99, letters, manner="omp", answered=entries[0].id) == made(entries, manner="omp")
 
 
 ROOMS = st.one_of(st.integers(-50, 200), st.sampled_from([-(10**9), 1_000, 10**9]))
