@@ -196,14 +196,17 @@ class Agent(Actor[Asked]):
                 self._desk.publish(self._desk.shelf.news())
                 return Told()
             case TakeNext():
+                await run.clear()
                 return self._take(do, run)
             case Prepare():
                 return await self._prepare(run)
             case Record(message=message, entry_id=entry_id):
                 return Recorded(message, await run.log.append(message, entry_id))
             case CallModel(number):
+                await run.clear()
                 return await self._answer(number, run)
             case CallTools():
+                await run.clear()
                 return await self._tools(do, run)
             case Check():
                 return await self._checkpoints.check(do, run)

@@ -46,7 +46,8 @@ class Compacting:
             self._granted()
             waits = desk.shelf.queues.present()
             if desk.lease.holder == "run" or waits.steering or waits.follow_up:
-                await desk.compaction.ask(CheckCompaction(key=key, model=asked.model))
+                with self._runs.held():
+                    await desk.compaction.ask(CheckCompaction(key=key, model=asked.model))
             stopped_run, returned = False, tuple[Returned, ...]()
             try:
                 while not self._granted():

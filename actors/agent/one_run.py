@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from typing import Final, TypeVar
 
 import attrs
@@ -30,6 +31,9 @@ class Run:
     """Whether its operation has come to it; one that broke before that ends nothing."""
     ended: trio.Event = attrs.field(factory=trio.Event)
     stopped: bool = False
+    _holds: int = 0
+    """How many decide right now whether it is to be stopped."""
+    _free: trio.Event = attrs.field(factory=trio.Event)
     _idling: trio.CancelScope | None = None
     _under_way: tuple[Ref, Stop] | None = None
     """Who works for it, and how that is stopped."""
@@ -37,6 +41,7 @@ class Run:
     async def stop(self) -> None:
         """It is to end soon. What it waits for is told so."""
         self.stopped = True
+        self._free.set()
         if self._idling is not None:
             self._idling.cancel(reason=STOPPED)
         await self.log.stop()
@@ -44,6 +49,23 @@ class Run:
             who, stop = self._under_way
             with suppress(*CRASHES):  # who was asked has heard it: whatever broke behind that, the run is waited for
                 await insist(who, stop)
+
+    def hold(self) -> None:
+        """Somebody decides whether it is to be stopped: it begins nothing that would be for nothing then."""
+        if not self._holds:
+            self._free = trio.Event()
+        self._holds += 1
+
+    def release(self) -> None:
+        """That is decided."""
+        self._holds -= 1
+        if not self._holds:
+            self._free.set()
+
+    async def clear(self) -> None:
+        """Wait while somebody holds it. At once, and without a checkpoint, where nobody does or it was stopped."""
+        while self._holds and not self.stopped:
+            await self._free.wait()
 
     def idle(self) -> trio.CancelScope:
         """Around what nobody waits for once it is stopped: sections that are asked, time that goes by. Left at once if it was before."""
@@ -79,6 +101,18 @@ class Runs:
         """It is over."""
         del self._runs[run.key]
         run.ended.set()
+
+    @contextmanager
+    def held(self) -> Generator[None]:
+        """None of them takes up an input, asks a model or begins to run tools meanwhile."""
+        runs = tuple(self._runs.values())
+        for run in runs:
+            run.hold()
+        try:
+            yield
+        finally:
+            for run in runs:
+                run.release()
 
     async def abort(self) -> None:
         """Stop all of them; returns when those that had begun have ended."""

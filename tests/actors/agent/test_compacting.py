@@ -25,8 +25,9 @@ from sapwood.actors.kernel.tap import Phase, Receipt, Verdict
 from sapwood.events.commands import Compact
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import AssistantMessage
-from sapwood.events.requests import CompactNow
+from sapwood.events.requests import CheckCompaction, CompactNow
 from sapwood.events.runtime import CompactionEnd, CompactionStart, QueueUpdate, name_of
+from tests.build import call
 from tests.compacting import conversation, settings, summary
 
 GOOD = summary(says="of tea")
@@ -46,6 +47,23 @@ class Kept:
             self.value = await work()
         except Exception as error:  # noqa: BLE001 - whatever it is, a test looks at it
             self.error = error
+
+
+class Held:
+    """Keeps what is asked of the compaction at the door until something else was done."""
+
+    def __init__(self, kind: type[CompactNow | CheckCompaction] = CompactNow) -> None:
+        self._kind = kind
+        self.came, self.let_in = trio.Event(), trio.Event()
+
+    async def receipt(self, receipt: Receipt) -> Verdict:
+        if isinstance(receipt.message, self._kind):
+            self.came.set()
+            await self.let_in.wait()
+        return "handle"
+
+    async def operation(self, actor: str, operation: str, phase: Phase) -> None:
+        pass
 
 
 async def test_it_works_where_nothing_happens_by_itself() -> None:
@@ -150,6 +168,55 @@ async def test_one_that_is_refused_hands_nothing_back_where_no_run_is_on() -> No
         assert isinstance(await waits.outcome(), Delivered)
 
 
+@pytest.mark.parametrize("refused", [True, False])
+async def test_while_it_is_looked_at_the_run_takes_up_nothing(
+    *, refused: bool, autojump_clock: trio.testing.MockClock
+) -> None:
+    """A look that takes its time used to let the next request go out, only to be stopped."""
+    held = Held(CheckCompaction)
+    async with conversation(
+        GOOD,
+        turns=[ScriptedAnswer(text="one", wait=1), "two"],
+        settings=settings(keep=500 if refused else 20),
+        tap=held,
+    ) as talk:
+        run, later = talk.session.submit("go"), talk.session.follow_up("later")
+        kept = Kept()
+        await trio.sleep(0.5)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(kept.of, talk.session.compact)
+            await trio.sleep(9)
+            assert len(talk.requests("turn")) == 3
+            held.let_in.set()
+
+        outcome, said = await run.outcome(), await later.outcome()
+        assert isinstance(outcome, Delivered)
+        assert isinstance(said, Delivered if refused else Returned)
+        assert outcome.aborted != refused
+        assert len(talk.requests("turn")) == (4 if refused else 3)
+
+
+async def test_while_it_is_looked_at_no_tool_begins(autojump_clock: trio.testing.MockClock) -> None:
+    held, kept, ran = Held(CheckCompaction), Kept(), list[str]()
+
+    def dig(path: str) -> str:
+        ran.append(path)
+        return path
+
+    calling = ScriptedAnswer(text="see", calls=(call("c1", "dig", path="a"),), wait=1)
+    async with conversation(GOOD, turns=[calling, "never"], tools=[dig], tap=held) as talk:
+        run = talk.session.submit("go")
+        await trio.sleep(0.5)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(kept.of, talk.session.compact)
+            await trio.sleep(9)
+            held.let_in.set()
+
+        assert isinstance(kept.value, Compacted)
+        assert isinstance(await run.outcome(), Delivered)
+        assert (ran, len(talk.requests("turn"))) == ([], 3)
+
+
 async def test_a_log_that_cannot_be_written_is_known_before_the_run_is_stopped(
     tmp_path: Path, autojump_clock: trio.testing.MockClock
 ) -> None:
@@ -189,22 +256,6 @@ async def test_what_it_has_cost_is_named_where_it_fails_behind_that(autojump_clo
         assert (again.value.stopped_run, again.value.returned) == (False, ())
 
 
-class Held:
-    """Keeps a compaction at the door until something else was done."""
-
-    def __init__(self) -> None:
-        self.came, self.let_in = trio.Event(), trio.Event()
-
-    async def receipt(self, receipt: Receipt) -> Verdict:
-        if isinstance(receipt.message, CompactNow):
-            self.came.set()
-            await self.let_in.wait()
-        return "handle"
-
-    async def operation(self, actor: str, operation: str, phase: Phase) -> None:
-        pass
-
-
 async def test_a_refusal_that_nobody_could_know_before_is_a_failure_that_names_what_it_has_cost(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
@@ -225,15 +276,30 @@ async def test_a_refusal_that_nobody_could_know_before_is_a_failure_that_names_w
         assert (talk.compactions(), talk.session.state) == ([], "idle")
 
 
+class HeldCheck(Held):
+    """Keeps the check itself from beginning."""
+
+    async def receipt(self, receipt: Receipt) -> Verdict:
+        return "handle"
+
+    async def operation(self, actor: str, operation: str, phase: Phase) -> None:
+        if operation.startswith("compaction check") and phase == "start":
+            self.came.set()
+            await self.let_in.wait()
+
+
 async def test_an_abort_stops_a_check_too(autojump_clock: trio.testing.MockClock) -> None:
-    """Whatever of the two it meets: the compaction does not begin, and the run has ended."""
-    async with conversation(GOOD, turns=[ScriptedAnswer(text="never", wait=1000)]) as talk:
+    """The compaction does not begin, and the run has ended."""
+    held, kept = HeldCheck(), Kept()
+    async with conversation(GOOD, turns=[ScriptedAnswer(text="never", wait=1000)], tap=held) as talk:
         talk.session.submit("go")
         await trio.sleep(1)
-        kept = Kept()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(kept.of, talk.session.compact)
+            await held.came.wait()
             nursery.start_soon(talk.session.abort)
+            await trio.testing.wait_all_tasks_blocked()
+            held.let_in.set()
 
         assert talk.session.state == "idle"
         assert isinstance(kept.error, CompactionFailed)

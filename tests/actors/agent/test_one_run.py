@@ -82,3 +82,41 @@ async def test_an_abort_stops_all_and_waits_for_those_that_had_begun(autojump_cl
         assert (begun.stopped, waiting.stopped) == (True, True)
         runs.end(waiting)
         await runs.abort()
+
+
+async def test_who_holds_runs_holds_them_until_all_have_decided(autojump_clock: trio.testing.MockClock) -> None:
+    async with talking() as session:
+        runs = Runs(session._wiring.pen)
+        run = runs.new(EntryId("a"))
+        cleared: list[float] = []
+
+        async def clear() -> None:
+            await run.clear()
+            cleared.append(trio.current_time())
+
+        async with trio.open_nursery() as nursery:
+            with runs.held():
+                with runs.held():
+                    nursery.start_soon(clear)
+                    await trio.sleep(2)
+                await trio.sleep(3)
+            await trio.sleep(4)
+        await clear()
+
+        assert cleared == [5, 9]
+
+
+@pytest.mark.parametrize("first", ["held", "stopped"])
+async def test_a_run_that_is_stopped_is_held_by_nobody(first: str, autojump_clock: trio.testing.MockClock) -> None:
+    async with talking() as session:
+        runs = Runs(session._wiring.pen)
+        run = runs.new(EntryId("a"))
+        if first == "stopped":
+            await run.stop()
+        with runs.held():
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(run.clear)
+                await trio.sleep(1)
+                await run.stop()
+
+        assert trio.current_time() == 1
