@@ -6,12 +6,12 @@ restart all of it is found again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from sapwood.actors.environment import RunSync
 from sapwood.actors.foreign import words_of
-from sapwood.actors.outgoing.texts import with_texts
+from sapwood.actors.outgoing.texts import in_common, with_texts
 from sapwood.actors.outgoing.veil import NOTHING, Redactor, Veil
 from sapwood.events.base import Json
 from sapwood.events.content import mended
@@ -34,8 +34,9 @@ class Redaction:
         self._veil = NOTHING
         self._looked: set[str] = set()
         """Texts that were looked through: those of the log, which are kept anyway."""
+        self._last: Sequence[Message] = ()
 
-    async def veil(self, messages: Iterable[Message], more: Json = None, *, once: bool = False) -> Veil:
+    async def veil(self, messages: Sequence[Message], more: Json = None, *, once: bool = False) -> Veil:
         """What is known to be secret, once these were looked through. `RedactionFailed` where the redactor is of no use.
 
         `once`: they are no messages of the log, and do not come again.
@@ -43,7 +44,8 @@ class Redaction:
         redactor = self._redactor
         if redactor is None:
             return NOTHING
-        known, texts = self._veil, [text for text in _texts_of(messages, more) if text not in self._looked]
+        known, added = self._veil, messages[in_common(self._last, messages) :]
+        texts = [text for text in _texts_of(added, more) if text not in self._looked]
         if not texts:
             return known
         try:
@@ -56,6 +58,7 @@ class Redaction:
         self._veil = self._veil.knowing(found)  # as it is now: another request may have been looked through meanwhile
         if not once:
             self._looked.update(texts)
+            self._last = messages
         return self._veil
 
 

@@ -17,7 +17,7 @@ from sapwood.actors.kernel.errors import alone
 from sapwood.actors.model.assembly import STOPPED, Broken, Draft, answer_of, unfinished
 from sapwood.actors.model.providers.base import Piece, Provider, Request
 from sapwood.actors.outgoing import Limited, Outbox, Outgoing, Repair, prepare
-from sapwood.actors.outgoing.texts import hidden
+from sapwood.actors.outgoing.texts import Hiding, hidden
 from sapwood.actors.outgoing.unveiling import Unveiling, shown_answer
 from sapwood.actors.outgoing.veil import NOTHING, Veil
 from sapwood.actors.redaction import Redaction
@@ -65,6 +65,7 @@ class ModelActor(Actor[Generate | StopCall]):
         self._calls: dict[CallId, _Call] = {}
         self._stops = Stops()
         self._turns = Outbox()
+        self._hiding = Hiding()
         self._told: set[Repair | Limited] = set()
         """Repairs and limits that were told: each is made at every request, and told once."""
 
@@ -145,11 +146,11 @@ class ModelActor(Actor[Generate | StopCall]):
         veil = call.veil = await self._redaction.veil(
             asked.messages, dict(asked.metadata or {}), once=asked.purpose != "turn"
         )
-        prepared = (
-            self._turns.prepare if asked.purpose == "turn" else prepare
-        )  # what else is asked has nothing before it
+        # what else is asked has nothing before it
+        is_turn = asked.purpose == "turn"
+        prepared, hide = (self._turns.prepare, self._hiding.hidden) if is_turn else (prepare, hidden)
         outgoing = prepared(
-            hidden(asked.messages, veil),
+            hide(asked.messages, veil),
             provider=asked.model.provider,
             model=asked.model.id,
             limits=asked.model.limits,

@@ -12,7 +12,7 @@ from typing import TypeVar, assert_never
 
 import msgspec
 
-from sapwood.actors.outgoing.veil import Veil
+from sapwood.actors.outgoing.veil import NOTHING, Veil
 from sapwood.events.content import ContentBlock, ImageContent, TextContent, ThinkingContent, ToolCall, mended
 from sapwood.events.messages import (
     AssistantMessage,
@@ -60,6 +60,31 @@ def with_texts(message: Message, change: Change) -> Message:
 def hidden(messages: Sequence[Message], veil: Veil) -> Sequence[Message]:
     """The messages as they may go out."""
     return [with_texts(message, veil.hide) for message in messages] if veil.secrets else messages
+
+
+class Hiding:
+    """Hides one selection after the other, as `hidden` does. What begins as the one before it costs what it adds (P10)."""
+
+    def __init__(self) -> None:
+        self._veil = NOTHING
+        self._messages: Sequence[Message] = ()
+        self._hidden: list[Message] = []
+
+    def hidden(self, messages: Sequence[Message], veil: Veil) -> Sequence[Message]:
+        """The messages as they may go out."""
+        if not veil.secrets:
+            return messages
+        known = 0 if veil is not self._veil else in_common(self._messages, messages)
+        made = self._hidden[:known]
+        made.extend(hidden(messages[known:], veil))
+        self._veil, self._messages, self._hidden = veil, messages, made
+        return made
+
+
+def in_common(some: Sequence[Message], others: Sequence[Message]) -> int:
+    """How many of them are the same objects, from the first on."""
+    pairs = enumerate(zip(some, others, strict=False))
+    return next((at for at, (one, other) in pairs if one is not other), min(len(some), len(others)))
 
 
 def blocks_with(content: tuple[B, ...], change: Change) -> tuple[B, ...]:

@@ -7,7 +7,7 @@ from typing import get_args
 import msgspec
 import pytest
 
-from sapwood.actors.outgoing.texts import hidden, is_signed, with_texts
+from sapwood.actors.outgoing.texts import Hiding, hidden, is_signed, with_texts
 from sapwood.actors.outgoing.veil import NOTHING, Veil
 from sapwood.events.content import ImageContent, TextContent, ThinkingContent, ToolCall
 from sapwood.events.ids import EntryId, ToolCallId
@@ -108,6 +108,33 @@ def test_signed_thinking_goes_as_it_is_or_not_at_all(block: ThinkingContent, *, 
     told = (TextContent(text="said"),)
     assert changed.content == (told if signed else (ThinkingContent(thinking="yew", redacted=block.redacted), *told))
     assert with_texts(answer, lambda text: text.replace("x", "y")) is answer
+
+
+def test_what_is_hidden_once_is_hidden_again_at_no_cost_until_more_is_secret() -> None:
+    seen: list[str] = []
+
+    class Watched(Veil):
+        def hide(self, text: str) -> str:
+            seen.append(text)
+            return super().hide(text)
+
+    def said(*texts: str) -> list[Message]:
+        return [UserMessage(content=text, timestamp=1) for text in texts]
+
+    hiding, veil, first, last = Hiding(), Watched({"yew": OAK}), said(OAK, "b"), said("c")
+    assert hiding.hidden(first, NOTHING) is first
+    for messages, looked_at in (
+        (first, [OAK, "b"]),
+        ([*first, *last], ["c"]),
+        ([first[0], *last], ["c"]),
+        (said(OAK), [OAK]),
+    ):
+        seen.clear()
+        assert hiding.hidden(messages, veil) == hidden(messages, Veil({"yew": OAK}))
+        assert seen == looked_at
+
+    more = Watched({"yew": OAK, "elm": "c"})
+    assert hiding.hidden(last, more) == said("elm")
 
 
 def test_without_a_secret_the_messages_are_the_same() -> None:
