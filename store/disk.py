@@ -19,6 +19,9 @@ PRIVATE_FILE: Final = 0o600
 PRIVATE_FOLDER: Final = 0o700
 """Sessions hold whatever a person and their tools said: nobody else's to read (S13)."""
 
+MOST_NAMES: Final = 1000
+"""Tries for a name that is free: each one that is taken was left, or set aside, before."""
+
 _FLAGS: Final = os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
 """A pipe with nobody at its other end must not hold us up before we have seen that it is no file."""
 
@@ -260,6 +263,14 @@ def write_all(disk: Disk, descriptor: int, data: bytes) -> None:
         if taken == 0:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         data = data[taken:]
+
+
+def new_beside(disk: Disk, path: str, what: str) -> tuple[str, int]:
+    """A new file beside a path, under the first free name: its path, and it open for appending."""
+    for n in range(MOST_NAMES):
+        with suppress(FileExistsError):
+            return f"{path}.{what}-{n}", disk.create(f"{path}.{what}-{n}")
+    raise FileExistsError(errno.EEXIST, "every name beside it is taken")
 
 
 def _status(status: os.stat_result) -> Status:

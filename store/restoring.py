@@ -17,13 +17,11 @@ from typing import Final
 
 import attrs
 
-from sapwood.store.disk import Disk, Status, write_all
+from sapwood.store.disk import MOST_NAMES, Disk, Status, new_beside, write_all
 from sapwood.store.lock import WriterLock
 
 PIECE: Final = 1 << 20
 """Bytes that are copied at a time."""
-MOST_NAMES: Final = 1000
-"""Tries for a name that is free: each one that is taken was restored over before."""
 
 
 @attrs.frozen
@@ -53,7 +51,7 @@ def put_back(disk: Disk, descriptor: int, path: str, lock: WriterLock) -> PutBac
     folder = os.path.dirname(target)  # noqa: PTH120 - the port speaks in plain text paths
     with lock.keeping_out(path):
         made = disk.make_folder(folder)
-        name, writing = _new_beside(disk, target)
+        name, writing = new_beside(disk, target, "restoring")
         try:
             _copy(disk, descriptor, writing)
             opened = disk.status(writing)
@@ -78,13 +76,6 @@ def _exchanged(disk: Disk, descriptor: int, new: int) -> int:
             disk.close(descriptor)
         return new
     return descriptor
-
-
-def _new_beside(disk: Disk, path: str) -> tuple[str, int]:
-    for n in range(MOST_NAMES):
-        with suppress(FileExistsError):
-            return f"{path}.restoring-{n}", disk.create(f"{path}.restoring-{n}")
-    raise FileExistsError(errno.EEXIST, "every name beside it is taken")
 
 
 def _copy(disk: Disk, source: int, target: int) -> None:

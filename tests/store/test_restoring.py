@@ -12,8 +12,9 @@ from typing import Final
 import pytest
 
 from sapwood.events.errors import CannotWrite, ReadOnly, SessionInUse, StoreClosed, StoreConflict
+from sapwood.store.disk import MOST_NAMES
 from sapwood.store.jsonl import JsonlStore
-from sapwood.store.restoring import MOST_NAMES, PIECE
+from sapwood.store.restoring import PIECE
 from tests.store.faults import ERRNOS, FaultyDisk, error
 from tests.store.stores import file_of, header_of, ids_of, line, lines_of, old_file, opened
 
