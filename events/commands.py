@@ -181,11 +181,14 @@ class Navigate(Command[Navigated], frozen=True, kw_only=True, tag="navigate"):
     ask_extensions: bool = True
 
 
-class Fork(Command[SessionId], frozen=True, kw_only=True, tag="fork"):
-    """Copies a path, or the whole tree, to a new session (S15)."""
+class Forked(Wire, frozen=True, kw_only=True):
+    """A session was copied to a new one (S15)."""
 
-    entry_id: EntryId | None
-    whole_tree: bool = False
+    path: str
+    """The new session's file."""
+    session_id: SessionId
+    entries: int
+    """How many were copied; behind them stands the marker that says so."""
 
 
 class SetModel(Command[None], frozen=True, kw_only=True, tag="set_model"):
@@ -235,7 +238,6 @@ AnyCommand = (
     | Abort
     | Compact
     | Navigate
-    | Fork
     | SetModel
     | SetThinkingLevel
     | SetTools

@@ -109,6 +109,13 @@ class NavigationFailed(SapwoodError):
         """Whether somebody stopped it, a person or an extension; else it failed."""
 
 
+class ForkFailed(SapwoodError):
+    """An extension would not have the session forked (S15): there is no new one."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+
+
 class ContextTooLarge(SapwoodError):
     """What is to be sent is larger than the model's window, and no compaction makes it fit (C17). Nothing was sent."""
 

@@ -38,6 +38,19 @@ class Spent(Wire, frozen=True, kw_only=True):
 NOTHING = Spent()
 
 
+class Bill(Wire, frozen=True, kw_only=True):
+    """What some entries of a session were billed."""
+
+    spent: Spent = NOTHING
+    by_model: dict[str, Spent] = {}  # noqa: RUF012 - msgspec copies an empty one
+    """By `provider/model`; `unknown` where an entry does not say whom it paid."""
+    by_purpose: dict[str, Spent] = {}  # noqa: RUF012 - as above
+    """By what it was for: `turn`, `tool`, `compaction`, `branch_summary`, or what a usage entry calls itself."""
+
+
+NO_BILL = Bill()
+
+
 class SessionStats(Wire, frozen=True, kw_only=True):
     """Every billed call once, failed ones too; what is summarised away or left on another branch stays in it."""
 
@@ -50,7 +63,9 @@ class SessionStats(Wire, frozen=True, kw_only=True):
     tool_results: int = 0
     compactions: int = 0
     spent: Spent = NOTHING
-    by_model: dict[str, Spent] = {}  # noqa: RUF012 - msgspec copies an empty one
-    """By `provider/model`; `unknown` where an entry does not say whom it paid."""
+    by_model: dict[str, Spent] = {}  # noqa: RUF012 - as above
     by_purpose: dict[str, Spent] = {}  # noqa: RUF012 - as above
-    """By what it was for: `turn`, `tool`, `compaction`, `branch_summary`, or what a usage entry calls itself."""
+    own: Bill = NO_BILL
+    """What this session was billed itself. Over a session and its forks, these come to what was paid: nothing is in two of them (S15)."""
+    inherited: Bill = NO_BILL
+    """What a fork has from its parent, and the parent paid for."""

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         Compacted,
         Delivered,
         Failed,
+        Forked,
         InputOutcome,
         Navigated,
         QueuedInputs,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
         CannotWrite,
         CompactionFailed,
         ContextTooLarge,
+        ForkFailed,
         InvalidSessionId,
         NavigationFailed,
         NewerVersion,
@@ -74,6 +76,7 @@ if TYPE_CHECKING:
     from sapwood.events.models import Limits, Model, Price
     from sapwood.events.runtime import Event
     from sapwood.events.stats import SessionStats, Spent
+    from sapwood.forking import fork
     from sapwood.models import known_model
     from sapwood.reading import ReadSession, read
     from sapwood.runtime import Runtime, open_session
@@ -108,6 +111,8 @@ __all__ = [
     "ExtensionContext",
     "Failed",
     "Finish",
+    "ForkFailed",
+    "Forked",
     "GeminiProvider",
     "Handle",
     "ImageContent",
@@ -174,6 +179,7 @@ __all__ = [
     "Writer",
     "WrongThread",
     "builtin_tools",
+    "fork",
     "known_model",
     "load_settings",
     "open_session",
@@ -182,6 +188,9 @@ __all__ = [
 ]
 
 _HOMES = {
+    "fork": "sapwood.forking",
+    "Forked": "sapwood.events.commands",
+    "ForkFailed": "sapwood.events.errors",
     "known_model": "sapwood.models",
     "AnthropicProvider": "sapwood.actors.model.vendors",
     "OpenAIChat": "sapwood.actors.model.vendors",

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import TypeVar
+
+import trio
 
 from sapwood.actors.kernel import CRASHES, Closed, insist
 from sapwood.events.asking import Ask
@@ -13,6 +16,7 @@ from sapwood.events.commands import (
     Compact,
     Compacted,
     Edit,
+    Forked,
     Navigate,
     Navigated,
     SetLabel,
@@ -21,11 +25,14 @@ from sapwood.events.commands import (
     SetTools,
 )
 from sapwood.events.entries import Replacement
-from sapwood.events.errors import Refused, SapwoodError, SessionBroken, SessionClosed, StoreClosed
+from sapwood.events.errors import ForkFailed, Refused, SapwoodError, SessionBroken, SessionClosed, StoreClosed
+from sapwood.events.hooks import Cancel, SessionBeforeFork
 from sapwood.events.ids import EntryId
 from sapwood.events.models import Model
 from sapwood.events.requests import Restore
+from sapwood.forking import ForkWanted, planned, rooted, wanted
 from sapwood.reading import Reading
+from sapwood.store.fork import place_to_fork, steps
 from sapwood.taking import take_flag, take_json, take_model, take_names, take_replacement, take_text
 from sapwood.wiring import Wiring
 
@@ -139,6 +146,66 @@ class Commanding(Reading):
             ask_extensions=take_flag(ask_extensions, "ask_extensions"),
         )
         return await self._ask(command, again=False)  # it may have moved already, and a summary is paid for
+
+    async def fork(
+        self,
+        entry_id: EntryId | None = None,
+        *,
+        whole_tree: bool = False,
+        to: str | os.PathLike[str] | None = None,
+        cwd: str | os.PathLike[str] | None = None,
+        ask_extensions: bool = True,
+    ) -> Forked:
+        """Copy the path to an entry, or all there is, to a new session (S15). This one goes on as it was: open the new one by its path.
+
+        The new session stands at the entry. It has the entries byte for byte, their labels and the name; it names this session, and marks
+        what it has from there, so that its `stats` tell what it spent itself. A run may be on: what is in the log by now is copied.
+
+        Args:
+            entry_id: the last entry of the path; None: the leaf.
+            whole_tree: all branches; the new session stands where this one does.
+            to: the new file, or a folder for it; None: beside this session's file.
+            cwd: the working folder that the new session notes, absolute; this one's if None.
+            ask_extensions: False: whatever an extension would say.
+
+        Raises `Refused` (there is no such entry, or none at all), `ForkFailed` (an extension would not have it), `NewerVersion`, and
+        `StoreError`: `CannotWrite` where something stands already. There is no new file then, nor where whoever waits is cancelled.
+        `SessionClosed`, and `WouldDeadlock` in a handler that is asked whether it may be.
+        """
+        want = wanted(entry_id, whole_tree, to, cwd)
+        asking = take_flag(ask_extensions, "ask_extensions") and self._wiring.registered.has(SessionBeforeFork)
+        self._wiring.pen.session_log.guard()
+        if self._closed:
+            raise SessionClosed
+        view, environment = self._wiring.view, self._wiring.pen.environment
+        place_to_fork(view, want.entry_id, want.extent, self.path)
+        if asking:
+            await self._ask_whether_to_fork(want)
+        try:
+            plan = planned(view, rooted(self.path, self._wiring.folder), want, environment)
+            with plan.writing():
+                try:
+                    for step in steps(plan.copy, plan.file):
+                        await environment.run_sync(step)
+                finally:
+                    with trio.CancelScope(shield=True):
+                        await environment.run_sync(plan.file.end)
+        except SapwoodError as error:
+            raise self._told(error) from error
+        return plan.outcome
+
+    async def _ask_whether_to_fork(self, want: ForkWanted) -> None:
+        self._wiring.extensions.guard()
+        question = SessionBeforeFork(entry_id=want.entry_id, whole_tree=want.extent == "tree")
+        try:
+            answer = await self._wiring.extensions.ask(question)
+        except CRASHES:  # told already; who breaks while he is asked has said nothing (H2)
+            return
+        except SapwoodError as error:
+            raise self._told(error) from error
+        if isinstance(answer, Cancel):
+            because = f": {answer.reason}" if answer.reason else ""
+            raise ForkFailed(f"the extension {answer.by!r} cancelled the fork{because}")
 
     async def restore(self) -> str | None:
         """Put a file that somebody deleted or replaced back to its path, from what is open of it (S9); then prompts go on.

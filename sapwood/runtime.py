@@ -181,6 +181,7 @@ class Runtime:
                     registered=registered,
                     redactor=redactor,
                     tracer=self._tracer,
+                    folder=_present_folder(),
                 )
                 session = Session(wire(system, ring, store, view, lease, host))
                 for unasked in registered.unasked():
@@ -201,6 +202,14 @@ class Runtime:
             raise Refused(
                 "no-model", f"no provider is called {model.provider!r} (there are: {known}): give it in providers=[…]"
             )
+
+
+def _present_folder() -> str:
+    """Where we are; the root, where that is gone: a path from there leads nowhere any more."""
+    try:
+        return os.getcwd()  # noqa: PTH109 - it holds text
+    except FileNotFoundError:
+        return "/"
 
 
 def _check_trio() -> None:

@@ -102,6 +102,8 @@ class Host:
     registered: Registered
     redactor: Redactor | None
     tracer: Tracer | None
+    folder: str
+    """The present folder when the session was opened: its path may be from there."""
 
 
 @attrs.frozen(kw_only=True)
@@ -121,6 +123,10 @@ class Wiring:
     """Closes the store, when nothing is being written."""
     chosen: Chosen
     providers: Mapping[str, Provider]
+    extensions: Ref
+    registered: Registered
+    folder: str
+    """Where a path that is relative begins."""
 
 
 def wire(  # noqa: PLR0917 - it is what a session is made of
@@ -272,4 +278,7 @@ def wire(  # noqa: PLR0917 - it is what a session is made of
         let_go=committer.let_go,
         chosen=chosen,
         providers=host.providers,
+        extensions=extensions,
+        registered=host.registered,
+        folder=host.folder,
     )

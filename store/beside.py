@@ -6,7 +6,6 @@ The old file is not touched. Nothing of the new one is seen before it is committ
 from __future__ import annotations
 
 import errno
-import os
 from collections.abc import Callable, Container, Sequence
 from typing import Final
 
@@ -14,11 +13,11 @@ import attrs
 import msgspec
 
 from sapwood.events.codec import Envelope, encode_entry, encode_header
-from sapwood.events.entries import FORK_MARKER, Custom, Header
+from sapwood.events.entries import Header
 from sapwood.events.errors import CannotWrite, SessionInUse, StoreConflict
 from sapwood.events.ids import EntryId
-from sapwood.events.unknown_fields import without_line
 from sapwood.store.any_of import AnyOf
+from sapwood.store.copying import as_text, header_of, marker_of
 from sapwood.store.growing import GrowingFile
 from sapwood.store.scanned import Scanned
 
@@ -36,7 +35,7 @@ class Makers:
 
 
 @attrs.frozen(kw_only=True)
-class Copy:
+class Raised:
     """What is to stand in the new file."""
 
     header: Header
@@ -55,20 +54,13 @@ class Copy:
         return self.head + b"\n".join(self.lines) + b"\n"
 
 
-def copy_of(old: Scanned, path: str, lines: Sequence[bytes], envelopes: Sequence[Envelope], make: Makers) -> Copy:
+def raised(old: Scanned, path: str, lines: Sequence[bytes], envelopes: Sequence[Envelope], make: Makers) -> Raised:
     """The old lines, raised, and the new ones, with their envelopes, behind them; `path` is the old file's."""
-    old_path = os.fsencode(path).decode("utf-8", "replace")  # as JSON can hold it
-    # what another writer put into the header is as good as it was
-    more = without_line(old.header.extra)
-    header = msgspec.structs.replace(make.header(), cwd=old.header.cwd, parent_session=old_path, extra=more)
-    marker = Custom(
-        id=make.entry_id(AnyOf(old.tree.ids, {envelope.id for envelope in envelopes})),
-        parent_id=envelopes[-1].id,
-        timestamp=make.now(),
-        custom_type=FORK_MARKER,
-        data={"parentId": old.header.id, "parentPath": old_path, "entries": len(old.tree)},
-    )
-    return Copy(
+    old_path = as_text(path)
+    header = header_of(old.header, msgspec.structs.replace(make.header(), cwd=old.header.cwd), old_path)
+    marker_id = make.entry_id(AnyOf(old.tree.ids, {envelope.id for envelope in envelopes}))
+    marker = marker_of(old.header, old_path, len(old.tree), "tree", marker_id, envelopes[-1].id, make.now())
+    return Raised(
         header=header,
         lines=[*lines, encode_entry(marker)],
         marker=Envelope("custom", marker.id, marker.parent_id),

@@ -32,14 +32,15 @@ from sapwood.events.errors import (
 )
 from sapwood.events.ids import EntryId
 from sapwood.store.admitting import admit
-from sapwood.store.beside import Makers, copy_of, made_beside
+from sapwood.store.beside import Makers, made_beside, raised
+from sapwood.store.copying import as_copied
 from sapwood.store.disk import Disk
 from sapwood.store.growing import GrowingFile
 from sapwood.store.lock import WriterLock
 from sapwood.store.scan import scan, scan_more
 from sapwood.store.scanned import Scanned
 from sapwood.store.tree import Tree
-from sapwood.store.upcast import from_version_1, from_version_2, with_parent
+from sapwood.store.upcast import from_version_1, from_version_2
 
 NewId = Callable[[Container[str]], EntryId]
 
@@ -267,19 +268,12 @@ class JsonlStore:
         return _Staged(self._path, self._file, self._held, envelopes, [*map(len, lines)], start + len(head))
 
     def _beside(self, lines: Sequence[bytes], envelopes: Sequence[Envelope]) -> _Staged:
-        everything = [*map(self._copied, range(len(self.tree))), *lines]
-        copy = copy_of(self._held, self._file.path, everything, envelopes, self._makers)
+        old = (as_copied(self.tree, place, self._line(place)) for place in range(len(self.tree)))
+        everything = [*old, *lines]
+        copy = raised(self._held, self._file.path, everything, envelopes, self._makers)
         path, file, start = made_beside(self._file, self._path, copy.bytes, self._growing)
         held = Scanned(copy.header, self.tree)
         return _Staged(path, file, held, [*envelopes, copy.marker], [*map(len, copy.lines)], start + len(copy.head))
-
-    def _copied(self, index: int) -> bytes:
-        """As it stands, but for the parent of one that hangs by a bridge: the lost line that shows it is not copied."""
-        tree, line = self.tree, self._line(index)
-        if tree.lost_above(index) is None or tree.detached(index):
-            return line
-        parent = tree.parent(index)
-        return with_parent(line, tree.id(index), None if parent is None else tree.id(parent))
 
     def _id_of_line(self, place: int) -> EntryId | None:
         """The entry on the nth line of a version 1 file; its header is line 0."""

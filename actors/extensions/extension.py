@@ -21,6 +21,7 @@ from sapwood.events.hooks import (
     AnyQuestion,
     Question,
     SessionBeforeCompact,
+    SessionBeforeFork,
     SessionBeforeTree,
     SessionShutdown,
     ToolCallQuestion,
@@ -39,6 +40,7 @@ LIMITS: Final[Mapping[type[Question[Any]], float]] = {
 ASKED: Final[frozenset[type[Question[Any]]]] = frozenset(
     {
         SessionBeforeCompact,
+        SessionBeforeFork,
         SessionBeforeTree,
         ToolCallQuestion,
         ToolResultQuestion,

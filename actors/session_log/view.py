@@ -65,6 +65,10 @@ class View:
         index = self.tree.leaf
         return None if index is None else self.tree.id(index)
 
+    def line(self, index: int) -> bytes:
+        """The entry at `index` as it is stored; the errors of `Store.line`."""
+        return self._store.line(index)
+
     def entry(self, index: int) -> Entry:
         """The entry at `index`, counted from 0 in file order. `StoreConflict` if somebody else has changed it in the file since."""
         for at, entry in reversed(self._recent):
@@ -85,10 +89,12 @@ class View:
         return (self.entry(index) for index in range(len(self)))
 
     def labels(self) -> dict[EntryId, str]:
-        """Each entry's present label."""
+        """Each entry's present label. One of an entry that is not here says nothing: a fork has labels of what it left behind."""
         labels: dict[EntryId, str] = {}
         for index in self.tree.of_kind("label"):
             match self.entry(index):
+                case Label(target_id=target) if target not in self.tree:
+                    pass
                 case Label(target_id=target, label=str(text)) if text:
                     labels[target] = text
                 case Label(target_id=target):

@@ -22,7 +22,7 @@ from sapwood.events.commands import (
     Snapshot,
 )
 from sapwood.events.content import ImageContent
-from sapwood.events.ids import EntryId, SessionId
+from sapwood.events.ids import EntryId
 from sapwood.events.messages import StopReason
 from tests.build import MS, assistant, text
 from tests.events.wire import as_json, assert_complete, assert_round_trip, shape, shapes, tag_fields
@@ -36,7 +36,6 @@ COMMANDS = {
     "abort": "",
     "compact": "entryId instructions? askExtensions?",
     "navigate": "target summarize? instructions? replaceInstructions? label? answer? askExtensions?",
-    "fork": "entryId wholeTree?",
     "set_model": "entryId model",
     "set_thinking_level": "entryId level",
     "set_tools": "names",
@@ -58,7 +57,6 @@ REPLIES: dict[str, set[Any]] = {
     "abort": {NoneType},
     "compact": {Compacted},
     "navigate": {Navigated},
-    "fork": {SessionId},
     "set_model": {NoneType},
     "set_thinking_level": {NoneType},
     "set_tools": {NoneType},

@@ -18,6 +18,7 @@ from sapwood.events.errors import (
     CannotWrite,
     CompactionFailed,
     ContextTooLarge,
+    ForkFailed,
     InvalidSessionId,
     NavigationFailed,
     NewerVersion,
@@ -86,6 +87,7 @@ SAID: list[tuple[SapwoodError, dict[str, object], str]] = [
         {"aborted": True},
         "Navigation cancelled",
     ),
+    (ForkFailed("the extension 'careful' cancelled the fork"), {}, "the extension 'careful' cancelled the fork"),
     (
         NotASession("x.jsonl"),
         {"path": "x.jsonl"},
@@ -233,6 +235,7 @@ PARENTS = {
     "ContextTooLarge": SapwoodError,
     "StoreError": SapwoodError,
     "NotASession": StoreError,
+    "ForkFailed": SapwoodError,
     "NavigationFailed": SapwoodError,
     "NewerVersion": StoreError,
     "CannotWrite": StoreError,

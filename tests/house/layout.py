@@ -51,6 +51,7 @@ SHELLS: Final = {
     "store/jsonl.py",
     "store/lock.py",
     "store/memory.py",
+    "store/new_file.py",
     "store/restoring.py",
     "store/testing.py",
     # actors that live, and the world outside

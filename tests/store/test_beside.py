@@ -13,7 +13,7 @@ from sapwood.events.entries import FORK_MARKER, Custom, Header
 from sapwood.events.errors import CannotWrite
 from sapwood.events.ids import EntryId
 from sapwood.store import beside
-from sapwood.store.beside import Copy, Makers, copy_of, made_beside
+from sapwood.store.beside import Makers, Raised, made_beside, raised
 from sapwood.store.growing import GrowingFile
 from sapwood.store.lock import WriterLock
 from sapwood.store.scan import scan
@@ -27,9 +27,9 @@ OLD = scan(old_file())
 NEW = [Envelope("custom", EntryId("n0")), Envelope("custom", EntryId("x"), EntryId("n0"))]
 
 
-def copy(path: str = "/home/dev/s.jsonl", old: Header | None = None) -> Copy:
+def copy(path: str = "/home/dev/s.jsonl", old: Header | None = None) -> Raised:
     held = OLD if old is None else Scanned(old, OLD.tree)
-    return copy_of(held, path, [b"one", b"two"], NEW, MAKERS)
+    return raised(held, path, [b"one", b"two"], NEW, MAKERS)
 
 
 def test_a_copy_is_the_lines_and_a_marker_that_tells_what_was_copied() -> None:
@@ -41,7 +41,7 @@ def test_a_copy_is_the_lines_and_a_marker_that_tells_what_was_copied() -> None:
         parent_id=EntryId("x"),
         timestamp=TIME,
         custom_type=FORK_MARKER,
-        data={"parentId": "old", "parentPath": "/home/dev/s.jsonl", "entries": 3},
+        data={"parentId": "old", "parentPath": "/home/dev/s.jsonl", "entries": 3, "copied": "tree"},
     )
     assert made.marker == Envelope("custom", EntryId("n1"), EntryId("x"))
 

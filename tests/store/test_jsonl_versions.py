@@ -144,7 +144,12 @@ def test_the_first_append_to_version_1_goes_to_a_version_3_session_beside_it(pat
         parent_id=EntryId("y"),
         timestamp=TIME,
         custom_type=FORK_MARKER,
-        data={"parentId": decode_header(content.split(b"\n")[0]).id, "parentPath": str(path), "entries": len(before)},
+        data={
+            "parentId": decode_header(content.split(b"\n")[0]).id,
+            "parentPath": str(path),
+            "entries": len(before),
+            "copied": "tree",
+        },
     )
     assert stat.S_IMODE(Path(store.where).stat().st_mode) == 0o600
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from sapwood.actors.session_log.totals import UNKNOWN, Totals, spent_of
 from sapwood.actors.session_log.view import View
 from sapwood.events.codec import encode_entry
-from sapwood.events.entries import BranchSummary, Compaction, Entry, UsageEntry
+from sapwood.events.entries import FORK_MARKER, BranchSummary, Compaction, Custom, Entry, UsageEntry
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import TOO_MUCH, UNKNOWN_COST, Cost, Usage
-from sapwood.events.stats import NOTHING, Spent
+from sapwood.events.stats import NO_BILL, NOTHING, SessionStats, Spent
 from sapwood.store.memory import MemoryStore
 from tests.build import HEADER, TIME, assistant, call, message_entry, result, user
 
@@ -146,3 +146,86 @@ def test_what_is_known_is_summed_and_what_is_not_is_counted() -> None:
     assert both == Spent(calls=2, input=3, cost=0.5, unpriced=1)
     assert NOTHING + NOTHING == NOTHING
     assert (NOTHING + Spent(cost=0)).cost == 0
+
+
+def bill_of(stats: SessionStats) -> tuple[int, int, int]:
+    """Tokens that went in: all of them, a session's own, and its parent's."""
+    return stats.spent.input, stats.own.spent.input, stats.inherited.spent.input
+
+
+def answer(name: str, tokens: int, parent: str | None = None, when: str = TIME) -> Entry:
+    entry = message_entry(name, assistant("said", usage=paid(tokens)), parent)
+    return msgspec.structs.replace(entry, timestamp=when)
+
+
+def mark(name: str, parent: str, entries: Any) -> Custom:
+    return Custom(
+        id=EntryId(name),
+        parent_id=EntryId(parent),
+        timestamp=TIME,
+        custom_type=FORK_MARKER,
+        data={"entries": entries},
+    )
+
+
+FORKED = msgspec.structs.replace(HEADER, parent_session="/p.jsonl", timestamp="2026-01-02T00:00:00.000Z")
+LATER = "2026-01-03T00:00:00.000Z"
+
+
+def forked_store(*entries: Entry) -> MemoryStore:
+    return MemoryStore(FORKED, map(encode_entry, entries))
+
+
+def test_a_session_that_is_no_fork_paid_for_all_of_it() -> None:
+    stats = totals_of(*WHOLE).stats()
+
+    assert (stats.own.spent, stats.own.by_model, stats.own.by_purpose) == (
+        stats.spent,
+        stats.by_model,
+        stats.by_purpose,
+    )
+    assert stats.inherited == NO_BILL
+
+
+def test_what_a_marker_counts_was_paid_for_elsewhere() -> None:
+    store = forked_store(answer("a", 1), answer("b", 2, "a"), mark("m", "b", 2))
+    totals = Totals(View(store))
+    assert bill_of(totals.stats()) == (3, 0, 3)
+
+    store.append([encode_entry(answer("c", 4, "m"))])
+
+    assert bill_of(totals.stats()) == (7, 4, 3)
+    assert totals.stats().own.by_purpose.keys() == {"turn"}
+
+
+def test_a_marker_that_comes_behind_what_is_own_is_heard_of_when_it_comes() -> None:
+    """A version 1 session goes on in a copy: what is added stands before the marker."""
+    store = forked_store(answer("a", 1), answer("b", 2, "a", LATER))
+    totals = Totals(View(store))
+    totals.stats()
+
+    store.append([encode_entry(mark("m", "b", 1))])
+
+    assert bill_of(totals.stats()) == (3, 2, 1)
+    assert totals.stats().entries == 3
+
+
+def test_of_several_markers_the_last_one_counts_that_can_be_true() -> None:
+    """One that was copied along a path counts entries that stayed behind."""
+    store = forked_store(
+        answer("a", 1), mark("m", "a", 40), answer("b", 2, "m"), mark("n", "b", 3), mark("o", "n", "x")
+    )
+
+    assert bill_of(Totals(View(store)).stats()) == (3, 0, 3)
+
+
+def test_without_a_marker_what_is_older_than_the_header_was_paid_for_elsewhere() -> None:
+    store = forked_store(answer("a", 1), answer("b", 2, "a", LATER), answer("c", 4, "b", "no time"))
+
+    assert bill_of(Totals(View(store)).stats()) == (7, 6, 1)
+
+
+def test_a_marker_in_a_session_that_is_no_fork_says_nothing() -> None:
+    totals = totals_of(answer("a", 1), mark("m", "a", 1))
+
+    assert bill_of(totals.stats()) == (1, 1, 0)

@@ -37,11 +37,25 @@ def test_an_empty_session_has_no_leaf_no_name_and_no_labels() -> None:
     assert (len(view), view.leaf, view.name(), view.labels()) == (0, None, None, {})
 
 
+SAID: list[Entry] = [message_entry("a", user()), message_entry("b", user())]
+
+
 def test_the_last_label_of_an_entry_counts_and_an_empty_one_takes_it_off() -> None:
-    entries = [label("l1", "a", "x"), label("l2", "b", "y"), label("l3", "a", "z"), label("l4", "b", None)]
+    entries = [
+        *map(message_entry, "ab", [user()] * 2),
+        label("l1", "a", "x"),
+        label("l2", "b", "y"),
+        label("l3", "a", "z"),
+        label("l4", "b", None),
+    ]
 
     assert viewed(*entries).labels() == {"a": "z"}
     assert viewed(*entries, label("l5", "a", "")).labels() == {}
+
+
+def test_a_label_of_an_entry_that_is_not_here_says_nothing() -> None:
+    """A fork along a path has the labels that were set on the path, of whatever entry."""
+    assert viewed(label("l1", "left-behind", "x")).labels() == {}
 
 
 def test_the_last_name_counts_with_its_line_breaks_as_blanks() -> None:
