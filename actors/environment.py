@@ -20,6 +20,7 @@ import attrs
 
 from sapwood.events.times import iso
 from sapwood.store.disk import Disk, RealDisk
+from sapwood.store.folders import Folders, RealFolders
 
 if TYPE_CHECKING:
     import httpx
@@ -102,6 +103,7 @@ class Environment:
     run_foreign: RunSync = _left_on_cancel
     """For a host's plain functions, long texts, and what may hang at a file that is not ours: who is cancelled leaves it to its thread."""
     disk: Disk = attrs.field(factory=RealDisk)
+    folders: Folders = attrs.field(factory=RealFolders)
     http: NewHttpClient = _new_http_client
     """Makes a client; one a provider, for the runtime's life."""
 

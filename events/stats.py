@@ -38,7 +38,7 @@ class Spent(Wire, frozen=True, kw_only=True):
 NOTHING = Spent()
 
 
-class Bill(Wire, frozen=True, kw_only=True):
+class Billed(Wire, frozen=True, kw_only=True):
     """What some entries of a session were billed."""
 
     spent: Spent = NOTHING
@@ -48,7 +48,7 @@ class Bill(Wire, frozen=True, kw_only=True):
     """By what it was for: `turn`, `tool`, `compaction`, `branch_summary`, or what a usage entry calls itself."""
 
 
-NO_BILL = Bill()
+NO_BILL = Billed()
 
 
 class SessionStats(Wire, frozen=True, kw_only=True):
@@ -65,7 +65,7 @@ class SessionStats(Wire, frozen=True, kw_only=True):
     spent: Spent = NOTHING
     by_model: dict[str, Spent] = {}  # noqa: RUF012 - as above
     by_purpose: dict[str, Spent] = {}  # noqa: RUF012 - as above
-    own: Bill = NO_BILL
+    own: Billed = NO_BILL
     """What this session was billed itself. Over a session and its forks, these come to what was paid: nothing is in two of them (S15)."""
-    inherited: Bill = NO_BILL
+    inherited: Billed = NO_BILL
     """What a fork has from its parent, and the parent paid for."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from sapwood.actors.outgoing.veil import Redactor
     from sapwood.actors.tools import Tool, ToolContext, ToolResult, tool
     from sapwood.actors.tools.builtin import builtin_tools
+    from sapwood.events.catalog import ListedSession, ScannedSession, UnlistedFile
     from sapwood.events.commands import (
         Compacted,
         Delivered,
@@ -75,9 +76,11 @@ if TYPE_CHECKING:
     from sapwood.events.messages import AssistantMessage, SystemMessage, ToolResultMessage, Usage, UserMessage
     from sapwood.events.models import Limits, Model, Price
     from sapwood.events.runtime import Event
-    from sapwood.events.stats import SessionStats, Spent
+    from sapwood.events.stats import Billed, SessionStats, Spent
     from sapwood.forking import fork
+    from sapwood.listing import Sessions
     from sapwood.models import known_model
+    from sapwood.places import pi_sessions_folder, sessions_folder
     from sapwood.reading import ReadSession, read
     from sapwood.runtime import Runtime, open_session
     from sapwood.session import Session
@@ -89,6 +92,7 @@ __all__ = [
     "AnthropicProvider",
     "AssistantMessage",
     "BadSettings",
+    "Billed",
     "Branch",
     "BranchSummarySettings",
     "CannotOpen",
@@ -119,6 +123,7 @@ __all__ = [
     "InputOutcome",
     "InvalidSessionId",
     "Limits",
+    "ListedSession",
     "Measured",
     "Model",
     "Navigated",
@@ -145,6 +150,7 @@ __all__ = [
     "Returned",
     "Runtime",
     "SapwoodError",
+    "ScannedSession",
     "Scripted",
     "ScriptedAnswer",
     "SectionContext",
@@ -153,6 +159,7 @@ __all__ = [
     "SessionClosed",
     "SessionInUse",
     "SessionStats",
+    "Sessions",
     "Settings",
     "Snapshot",
     "Spent",
@@ -172,6 +179,7 @@ __all__ = [
     "ToolContext",
     "ToolResult",
     "ToolResultMessage",
+    "UnlistedFile",
     "Usage",
     "UserMessage",
     "Withdrawn",
@@ -183,11 +191,20 @@ __all__ = [
     "known_model",
     "load_settings",
     "open_session",
+    "pi_sessions_folder",
     "read",
+    "sessions_folder",
     "tool",
 ]
 
 _HOMES = {
+    "Billed": "sapwood.events.stats",
+    "ListedSession": "sapwood.events.catalog",
+    "ScannedSession": "sapwood.events.catalog",
+    "UnlistedFile": "sapwood.events.catalog",
+    "Sessions": "sapwood.listing",
+    "pi_sessions_folder": "sapwood.places",
+    "sessions_folder": "sapwood.places",
     "fork": "sapwood.forking",
     "Forked": "sapwood.events.commands",
     "ForkFailed": "sapwood.events.errors",

@@ -25,11 +25,13 @@ from sapwood.actors.outgoing.veil import Redactor
 from sapwood.actors.projection.tokenizer import counter_source
 from sapwood.actors.session_log.view import View
 from sapwood.actors.tools.tool import AskPerson, Tool
+from sapwood.events.catalog import ScannedSession
 from sapwood.events.commands import Snapshot
 from sapwood.events.context import DEFAULT_COUNTER, CounterName
 from sapwood.events.errors import Refused, SessionBroken
 from sapwood.events.models import Model
 from sapwood.events.runtime import Event, merged
+from sapwood.listing import Sessions, listing, looked_for, scanned
 from sapwood.log import Log
 from sapwood.opening import open_store
 from sapwood.session import Session
@@ -43,6 +45,7 @@ from sapwood.taking import (
     take_flag,
     take_folder,
     take_model,
+    take_path,
     take_providers,
     take_redactor,
     take_session_id,
@@ -195,6 +198,34 @@ class Runtime:
         finally:
             ring.close()
             store.close()
+
+    def sessions(
+        self,
+        *folders: str | os.PathLike[str],
+        cwd: str | os.PathLike[str] | None = None,
+        search: str | None = None,
+    ) -> Sessions:
+        """The sessions that there are in these folders and in the folders in them, the last active first (S14): a channel.
+
+        Two bounded parts of each file are read, however large it is, and the first session comes at once; `Sessions.unlisted` has what
+        could not be listed. Pi's and omp's folders may be named.
+
+        Args:
+            folders: where to look; without one, in the platform's data folder, which is the only time that HOME is looked up (E3).
+            cwd: only those of one working folder, absolute.
+            search: only those in which this is said; files are read whole for it, a megabyte at a time, until it is found.
+
+        Raises `Refused` for what is none of these.
+        """
+        return Sessions(listing(looked_for(folders, cwd, search), self._environment), self._environment)
+
+    async def scan(self, path: str | os.PathLike[str]) -> ScannedSession:
+        """What only the whole of a session's file tells: how much is in it, what it has cost, and what is wrong with it (S14).
+
+        Raises `NotASession`, `CannotOpen` and `Refused`, as `read` does.
+        """
+        name = take_path(path)
+        return await self._environment.run_sync(lambda: scanned(name, self._environment))
 
     def _check_provider(self, model: Model) -> None:
         if model.provider not in self._providers:

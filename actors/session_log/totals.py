@@ -29,7 +29,7 @@ from sapwood.events.entries import (
     UsageEntry,
 )
 from sapwood.events.messages import AssistantMessage, ToolResultMessage, Usage, UserMessage, is_amount
-from sapwood.events.stats import NOTHING, Bill, SessionStats, Spent
+from sapwood.events.stats import NOTHING, Billed, SessionStats, Spent
 from sapwood.events.times import milliseconds
 from sapwood.store.copying import copied_by
 
@@ -149,8 +149,8 @@ class _Sums:
         self._by_model[model] = self._by_model.get(model, NOTHING) + spent
         self._by_purpose[purpose] = self._by_purpose.get(purpose, NOTHING) + spent
 
-    def bill(self) -> Bill:
-        return Bill(spent=self._spent, by_model=dict(self._by_model), by_purpose=dict(self._by_purpose))
+    def bill(self) -> Billed:
+        return Billed(spent=self._spent, by_model=dict(self._by_model), by_purpose=dict(self._by_purpose))
 
 
 def spent_of(usage: Usage) -> Spent:

@@ -46,7 +46,9 @@ IMPURE: Final = {
 SHELLS: Final = {
     # stores, their files and their system calls
     "store/beside.py",
+    "store/catalog.py",
     "store/disk.py",
+    "store/folders.py",
     "store/growing.py",
     "store/jsonl.py",
     "store/lock.py",

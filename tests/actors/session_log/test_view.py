@@ -41,8 +41,8 @@ SAID: list[Entry] = [message_entry("a", user()), message_entry("b", user())]
 
 
 def test_the_last_label_of_an_entry_counts_and_an_empty_one_takes_it_off() -> None:
-    entries = [
-        *map(message_entry, "ab", [user()] * 2),
+    entries: list[Entry] = [
+        *SAID,
         label("l1", "a", "x"),
         label("l2", "b", "y"),
         label("l3", "a", "z"),
