@@ -39,13 +39,24 @@ NOTHING = Spent()
 
 
 class Billed(Wire, frozen=True, kw_only=True):
-    """What some entries of a session were billed."""
+    """What some entries of a session were billed. `a + b` is what both were."""
 
     spent: Spent = NOTHING
     by_model: dict[str, Spent] = {}  # noqa: RUF012 - msgspec copies an empty one
     """By `provider/model`; `unknown` where an entry does not say whom it paid."""
     by_purpose: dict[str, Spent] = {}  # noqa: RUF012 - as above
     """By what it was for: `turn`, `tool`, `compaction`, `branch_summary`, or what a usage entry calls itself."""
+
+    def __add__(self, other: Billed) -> Billed:
+        return Billed(
+            spent=self.spent + other.spent,
+            by_model=_joined(self.by_model, other.by_model),
+            by_purpose=_joined(self.by_purpose, other.by_purpose),
+        )
+
+
+def _joined(some: dict[str, Spent], more: dict[str, Spent]) -> dict[str, Spent]:
+    return some | {key: some.get(key, NOTHING) + spent for key, spent in more.items()}
 
 
 NO_BILL = Billed()

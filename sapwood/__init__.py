@@ -78,12 +78,12 @@ if TYPE_CHECKING:
     from sapwood.events.runtime import Event
     from sapwood.events.stats import Billed, SessionStats, Spent
     from sapwood.forking import fork
-    from sapwood.listing import Sessions
     from sapwood.models import known_model
     from sapwood.places import pi_sessions_folder, sessions_folder
     from sapwood.reading import ReadSession, read
     from sapwood.runtime import Runtime, open_session
     from sapwood.session import Session
+    from sapwood.sessions import Sessions
     from sapwood.settings import Settings
     from sapwood.settings_files import load_settings
     from sapwood.store.port import Store
@@ -202,7 +202,7 @@ _HOMES = {
     "ListedSession": "sapwood.events.catalog",
     "ScannedSession": "sapwood.events.catalog",
     "UnlistedFile": "sapwood.events.catalog",
-    "Sessions": "sapwood.listing",
+    "Sessions": "sapwood.sessions",
     "pi_sessions_folder": "sapwood.places",
     "sessions_folder": "sapwood.places",
     "fork": "sapwood.forking",

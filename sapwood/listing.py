@@ -1,17 +1,14 @@
-"""The sessions that there are, for a host: a channel of what is listed, and a look through one whole file (S14)."""
+"""Which sessions a host looks for, and a look through one whole file (S14). Without trio."""
 
 from __future__ import annotations
 
 import os
-from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import Final
 
 import attrs
-import trio
 
 from sapwood.actors.environment import Environment
-from sapwood.events.catalog import ListedSession, ScannedSession, UnlistedFile
+from sapwood.events.catalog import ScannedSession
 from sapwood.events.errors import Refused, shown
 from sapwood.opening import open_store
 from sapwood.places import sessions_folder
@@ -19,58 +16,6 @@ from sapwood.reading import ReadSession
 from sapwood.store.catalog import Catalog, Told
 from sapwood.store.searching import Needle
 from sapwood.taking import take_folder, take_path, take_text
-
-STEPS: Final = 32
-"""Files that are looked into, or megabytes that are searched, between two looks whether anybody still waits: some milliseconds."""
-
-
-class Sessions(trio.abc.ReceiveChannel[ListedSession]):
-    """Sessions as they are found, the last active first. Ends with `EndOfChannel`; made by `Runtime.sessions`.
-
-    Whoever stops, or is cancelled, waits for the step that is being done, and loses nothing that was found. For one reader at a time.
-    """
-
-    def __init__(self, told: Iterator[Told], environment: Environment) -> None:
-        self._told = told
-        self._environment = environment
-        self._ready: deque[ListedSession] = deque()
-        self._unlisted: list[UnlistedFile] = []
-        self._is_open = True
-
-    @property
-    def unlisted(self) -> Sequence[UnlistedFile]:
-        """The files and folders so far that could not be listed, and why."""
-        return tuple(self._unlisted)
-
-    async def receive(self) -> ListedSession:
-        """The next one."""
-        if not self._is_open:
-            raise trio.ClosedResourceError
-        while not self._ready:
-            some = await self._environment.run_sync(self._some)
-            if not some:
-                raise trio.EndOfChannel
-            for one in some:
-                if isinstance(one, ListedSession):
-                    self._ready.append(one)
-                elif one is not None:
-                    self._unlisted.append(one)
-        return self._ready.popleft()
-
-    async def aclose(self) -> None:
-        """Stop looking."""
-        self._is_open = False
-        self._ready.clear()
-        await trio.lowlevel.checkpoint()
-
-    def _some(self) -> list[Told]:
-        """A few steps: up to the first that is told, so that nobody waits for the second."""
-        some: list[Told] = []
-        for one in self._told:
-            some.append(one)
-            if isinstance(one, ListedSession) or len(some) == STEPS:
-                break
-        return some
 
 
 @attrs.frozen(kw_only=True)

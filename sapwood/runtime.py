@@ -31,10 +31,11 @@ from sapwood.events.context import DEFAULT_COUNTER, CounterName
 from sapwood.events.errors import Refused, SessionBroken
 from sapwood.events.models import Model
 from sapwood.events.runtime import Event, merged
-from sapwood.listing import Sessions, listing, looked_for, scanned
+from sapwood.listing import listing, looked_for, scanned
 from sapwood.log import Log
 from sapwood.opening import open_store
 from sapwood.session import Session
+from sapwood.sessions import Sessions
 from sapwood.settings import Settings
 from sapwood.store.port import Durability, Store
 from sapwood.taking import (

@@ -21,9 +21,12 @@ import click
 COMMANDS: Final = {
     "chat": "sapwood.cli.chat",
     "check": "sapwood.cli.check",
+    "fork": "sapwood.cli.fork",
+    "ls": "sapwood.cli.ls",
     "replay": "sapwood.cli.replay",
     "run": "sapwood.cli.run",
     "show": "sapwood.cli.show",
+    "stats": "sapwood.cli.stats",
     "tree": "sapwood.cli.tree",
 }
 """Each command and the module whose `command` it is."""
@@ -55,7 +58,7 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="sapwood", message="%(prog)s %(version)s")
 def sapwood() -> None:
-    """Agent sessions on the command line: talk to models, replay scenarios, look into session files."""
+    """Agent sessions on the command line: talk to models, replay scenarios, list, fork and look into session files."""
 
 
 def main() -> None:

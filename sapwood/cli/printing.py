@@ -54,10 +54,19 @@ class Printer:
 
     def text(self, text: str) -> None:
         """Print a line as it is."""
+        self._write(f"{text}\n")
+
+    def flush(self) -> None:
+        """Let whoever reads have what is printed by now."""
+        self._write("", flush=True)
+
+    def _write(self, text: str, *, flush: bool = False) -> None:
         if self._gone:
             return
         try:
-            sys.stdout.write(f"{text}\n")
+            sys.stdout.write(text)
+            if flush:
+                sys.stdout.flush()
         except BrokenPipeError:
             self._gone = True
             write_nowhere()

@@ -59,10 +59,19 @@ def complain(sentence: str, *, file: IO[Any] | None = None) -> None:
 
 @contextmanager
 def session_at(path: str, counter: CounterName = DEFAULT_COUNTER) -> Generator[ReadSession]:
-    """The session in a file, for reading; whatever is wrong with it is `Unreadable`."""
+    """The session at a path, or with an id, for reading; whatever is wrong with it is `Unreadable`."""
+    from sapwood.cli.finding import path_of
+
+    path = path_of(path)
+    with readable(path), read(path, counter=counter) as session:
+        yield session
+
+
+@contextmanager
+def readable(path: str) -> Generator[None]:
+    """What the store says of a file, as `Unreadable`."""
     try:
-        with read(path, counter=counter) as session:
-            yield session
+        yield
     except NotASession as error:
         why = "is no session, for it has no session header: name a .jsonl file of Pi or Sapwood"
         raise NoSession(f"{named(path)} {why}") from error

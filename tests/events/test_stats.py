@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from sapwood.events.stats import SessionStats, Spent
+from sapwood.events.stats import NO_BILL, Billed, SessionStats, Spent
 
 
 def test_they_have_a_json_form_and_come_back() -> None:
@@ -17,3 +17,16 @@ def test_they_have_a_json_form_and_come_back() -> None:
     }
     assert msgspec.convert(msgspec.to_builtins(stats), SessionStats) == stats
     assert SessionStats().by_model is not SessionStats().by_model
+
+
+def test_bills_are_added_key_by_key() -> None:
+    one = Billed(spent=Spent(calls=1), by_model={"a": Spent(calls=1)}, by_purpose={"turn": Spent(calls=1)})
+    two = Billed(spent=Spent(calls=3), by_model={"a": Spent(calls=2), "b": Spent(calls=1)})
+
+    assert one + two == Billed(
+        spent=Spent(calls=4),
+        by_model={"a": Spent(calls=3), "b": Spent(calls=1)},
+        by_purpose={"turn": Spent(calls=1)},
+    )
+    assert one + NO_BILL == one
+    assert NO_BILL == Billed()

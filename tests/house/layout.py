@@ -101,9 +101,12 @@ BEGINNINGS: Final[Mapping[str, str]] = {
     "actors/kernel/testing.py": "taps for the tests of whoever hosts a session",
     "sapwood/cli/chat.py": _A_COMMAND,
     "sapwood/cli/check.py": _A_COMMAND,
+    "sapwood/cli/fork.py": _A_COMMAND,
+    "sapwood/cli/ls.py": _A_COMMAND,
     "sapwood/cli/replay.py": _A_COMMAND,
     "sapwood/cli/run.py": _A_COMMAND,
     "sapwood/cli/show.py": _A_COMMAND,
+    "sapwood/cli/stats.py": _A_COMMAND,
     "sapwood/cli/tree.py": _A_COMMAND,
     "store/testing.py": "`check_store`, for the tests of whoever writes a store",
 }

@@ -1,158 +1,58 @@
-"""The sessions that there are, as a host is told them: one by one, and no further than it reads."""
+"""Which sessions are looked for, without trio."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import AsyncIterator
+import subprocess
+import sys
 from pathlib import Path
-from typing import Any
 
-import msgspec
 import pytest
-import trio
 
-from sapwood import Environment, NotASession, Refused, Runtime
-from sapwood.events.codec import encode_entry, encode_header
-from sapwood.events.entries import Header
-from sapwood.events.ids import SessionId
-from sapwood.events.times import iso
-from tests.build import MODEL, TIME, assistant, message_entry, usage, user
-from tests.store.faults import FaultyDisk
-
-WRITTEN = 1_772_323_200
-"""2026-03-01, in seconds."""
+from sapwood import Environment, Refused
+from sapwood.events.catalog import ListedSession
+from sapwood.listing import SessionsWanted, listing, looked_for, scanned
+from tests.build import message_entry, user
+from tests.sapwood.cli.sessions import session_file
 
 
-def put(folder: Path, name: str, said: str = "hello", cwd: str = "/home/dev", hour: int = 0) -> Path:
-    """A session that was written at an hour of a day."""
-    header = Header(version=3, id=SessionId(name), timestamp=TIME, cwd=cwd)
-    entries = [
-        msgspec.structs.replace(one, timestamp=iso(WRITTEN * 1000 + hour * 3_600_000))
-        for one in (message_entry("u", user(said)), message_entry("a", assistant("yes", usage=usage(7)), "u"))
-    ]
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{name}.jsonl"
-    path.write_bytes(b"\n".join([encode_header(header), *map(encode_entry, entries), b""]))
-    os.utime(path, (WRITTEN + hour * 3600,) * 2)
-    return path
+def test_named_folders_are_looked_into_and_no_other() -> None:
+    assert looked_for([Path("a"), "b"], None, None) == SessionsWanted(folders=("a", "b"), cwd=None, needle=None)
 
 
-async def ids(found: AsyncIterator[Any]) -> list[str]:
-    return [one.id async for one in found]
-
-
-async def test_sessions_come_one_by_one(tmp_path: Path) -> None:
-    for nth in range(40):
-        put(tmp_path, f"s{nth}", hour=nth)
-    disk = FaultyDisk()
-    runtime = Runtime(environment=Environment(disk=disk))
-
-    sessions = runtime.sessions(tmp_path)
-    first = await sessions.receive()
-    looked_at = disk.calls.count("open_read")
-    rest = await ids(sessions)
-
-    assert (first.id, looked_at) == ("s39", 1)
-    assert rest == [f"s{nth}" for nth in reversed(range(39))]
-    with pytest.raises(trio.EndOfChannel):
-        await sessions.receive()
-
-
-async def test_what_cannot_be_listed_is_told_beside(tmp_path: Path) -> None:
-    put(tmp_path, "good")
-    (tmp_path / "odd.jsonl").write_bytes(b"hello\n")
-
-    sessions = Runtime().sessions(tmp_path)
-
-    assert await ids(sessions) == ["good"]
-    assert [(Path(one.path).name, one.why) for one in sessions.unlisted] == [("odd.jsonl", "it has no session header")]
-
-
-async def test_they_can_be_chosen_by_folder_by_project_and_by_what_is_said(tmp_path: Path) -> None:
-    put(tmp_path / "a", "one", "ash")
-    put(tmp_path / "b", "two", "oak", cwd="/elsewhere")
-    runtime = Runtime()
-
-    assert await ids(runtime.sessions(tmp_path / "a")) == ["one"]
-    assert sorted(await ids(runtime.sessions(tmp_path / "a", tmp_path / "b"))) == ["one", "two"]
-    assert await ids(runtime.sessions(tmp_path, search="OAK")) == ["two"]
-    assert await ids(runtime.sessions(tmp_path / "b", cwd="/elsewhere")) == ["two"]
-    assert await ids(runtime.sessions(tmp_path / "b", cwd="/home/dev")) == []
-
-
-async def test_without_a_folder_it_is_the_platforms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_default_folder_that_is_not_there_is_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    assert await ids(Runtime().sessions()) == []
 
-    put(tmp_path / "sapwood" / "sessions" / "--home-dev--", "one")
+    want = looked_for([], "/home/dev", "ash")
 
-    assert await ids(Runtime().sessions()) == ["one"]
-
-
-async def test_whoever_is_cancelled_loses_nothing_that_was_found(tmp_path: Path) -> None:
-    for nth in range(5):
-        put(tmp_path, f"s{nth}")
-    sessions = Runtime().sessions(tmp_path)
-    found: list[str] = []
-
-    for _ in range(50):
-        with trio.move_on_after(0):
-            found.append((await sessions.receive()).id)
-    found += await ids(sessions)
-
-    assert sorted(found) == [f"s{nth}" for nth in range(5)]
+    assert (want.folders, want.cwd, want.needle is not None) == ((), "/home/dev", True)
 
 
-async def test_a_search_through_a_large_file_can_be_left(tmp_path: Path) -> None:
-    path = put(tmp_path, "large")
-    with path.open("ab") as file:
-        for _ in range(64):
-            file.write(b" " * (1 << 20) + b"\n")
-    disk = FaultyDisk()
-    sessions = Runtime(environment=Environment(disk=disk)).sessions(tmp_path, search="nowhere")
-
-    with trio.move_on_after(0.02):
-        await sessions.receive()
-    reads = len(disk.read_lengths)
-    await sessions.aclose()
-
-    assert reads < 64
-    with pytest.raises(trio.ClosedResourceError):
-        await sessions.receive()
+@pytest.mark.parametrize("search", ["", " \n", 7, "\ud800"])
+def test_what_cannot_be_searched_for_is_refused(search: object) -> None:
+    with pytest.raises(Refused, match="what is searched for"):
+        looked_for(["a"], None, search)
 
 
-@pytest.mark.parametrize(
-    ("folders", "named", "words"),
-    [
-        ([7], {}, "a folder of sessions"),
-        (["x"], {"cwd": "relative"}, "absolute"),
-        (["x"], {"search": 7}, "what is searched for"),
-        (["x"], {"search": " "}, "what is searched for"),
-    ],
-)
-def test_what_is_asked_wrongly_is_refused(folders: list[Any], named: dict[str, Any], words: str) -> None:
-    with pytest.raises(Refused, match=words):
-        Runtime().sessions(*folders, **named)
+def test_a_look_and_a_scan_need_no_trio(tmp_path: Path) -> None:
+    path = session_file(tmp_path, message_entry("a", user("one")))
+    probe = f"""
+import sys
+from sapwood import Environment
+from sapwood.listing import listing, looked_for, scanned
+list(listing(looked_for([{str(tmp_path)!r}], None, "one"), Environment()))
+scanned({str(path)!r}, Environment())
+print("trio" in sys.modules)
+"""
+
+    assert subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True).stdout == "False\n"
 
 
-async def test_a_scan_tells_what_the_whole_file_tells(tmp_path: Path) -> None:
-    path = put(tmp_path, "s")
-    path.write_bytes(path.read_bytes() + b'{"torn')
+def test_a_look_tells_what_a_scan_tells(tmp_path: Path) -> None:
+    path = session_file(tmp_path, message_entry("a", user("one")))
 
-    scanned = await Runtime().scan(path)
+    (one,) = [one for one in listing(looked_for([tmp_path], None, None), Environment()) if one is not None]
+    whole = scanned(str(path), Environment())
 
-    assert (scanned.id, scanned.stats.entries, scanned.stats.spent.input) == ("s", 2, 7)
-    assert [one.kind for one in scanned.damage] == ["torn_tail"]
-    (tmp_path / "odd").write_bytes(b"hello\n")
-    with pytest.raises(NotASession):
-        await Runtime().scan(tmp_path / "odd")
-
-
-async def test_a_session_that_is_open_is_told_to_be(tmp_path: Path) -> None:
-    from sapwood import Scripted, ScriptedAnswer
-
-    runtime = Runtime(providers=[Scripted({"turn": [ScriptedAnswer(text="yes")]})])
-    async with runtime.open_session(tmp_path / "s.jsonl", model=MODEL) as session:
-        await session.prompt("hello")
-        assert [one.open async for one in runtime.sessions(tmp_path)] == [True]
-    assert [one.open async for one in runtime.sessions(tmp_path)] == [False]
+    assert isinstance(one, ListedSession)
+    assert (one.id, one.path, one.name) == (whole.id, whole.path, whole.name)
+    assert (whole.stats.entries, whole.damage) == (1, ())

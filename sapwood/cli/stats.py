@@ -1,0 +1,56 @@
+"""`sapwood stats`: what sessions have cost."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("stats")
+@click.argument("sessions", type=click.Path(), nargs=-1, required=True, metavar="SESSION...")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document instead of lines.")
+def command(sessions: tuple[str, ...], *, as_json: bool) -> int:
+    """Tell how much is in each SESSION, a file or an id, and what it has cost, by model and by purpose. The files are only read.
+
+    Every call that was billed is in the sums once, on whatever branch, and what is summed up stays in them. What a fork has from its
+    parent is told apart, and is not in the sum over several sessions: the parent paid for it. A cost that nobody knows is not guessed.
+
+    \b
+    Exit code: 0 told, 2 a file that cannot be read, 4 a file that is no session; of several files the highest.
+
+    \b
+    Example:
+      sapwood stats work.jsonl experiments/*.jsonl
+
+    \b
+    The JSON: {"sessions": [{"session": as `sapwood show` has it, "entries", "messages", "userMessages", "answers",
+    "toolCalls", "toolResults", "compactions", "own", "inherited"}], "own": the sum of what is own}; own and inherited are
+    {"spent", "byModel", "byPurpose"}, with {"calls", "input", "output", "cacheRead", "cacheWrite", "total", "cost",
+    "unpriced"} of each; the cost is null if none is known. Of a file with no session to read, {"path", "status",
+    "error"}, as `sapwood check` has them.
+    """
+    from sapwood.cli.printing import Printer
+    from sapwood.cli.rows import bill_json, bill_lines, session_stats_json, stats_lines
+    from sapwood.cli.trouble import Unreadable, complain, session_at
+    from sapwood.events.stats import NO_BILL
+
+    printer, reports, own, code = Printer(), list[object](), NO_BILL, 0
+    for one in sessions:
+        try:
+            with session_at(one) as session:
+                stats = session.stats()
+                own += stats.own
+                if as_json:
+                    reports.append(session_stats_json(session, stats))
+                else:
+                    printer.lines(stats_lines(session, stats))
+        except Unreadable as trouble:
+            code = max(code, trouble.exit_code)
+            said = trouble.format_message()
+            reports.append({"path": one, "status": trouble.status, "error": said})
+            if not as_json:
+                complain(said)
+    if as_json:
+        printer.json({"sessions": reports, "own": bill_json(own)})
+    elif len(sessions) > 1:
+        printer.lines(bill_lines(f"all {len(sessions)} sessions, what they paid for themselves", own))
+    return code
