@@ -29,4 +29,4 @@ def test_bills_are_added_key_by_key() -> None:
         by_purpose={"turn": Spent(calls=1)},
     )
     assert one + NO_BILL == one
-    assert NO_BILL == Billed()
+    assert Billed() == NO_BILL

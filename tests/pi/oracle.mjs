@@ -25,6 +25,8 @@
 //   { op: "totals", path }                     -> Pi's own sums of the usage of all entries
 //   { op: "list", dir, cwd }                   -> what Pi lists in a folder
 //   { op: "cost", dir, count, text }           -> seconds of CPU for so many appends of a message of that text to a new session
+//   { op: "listing", dir, cwd }                -> seconds of CPU for Pi's list of a folder, and how many sessions it has
+//   { op: "forking", path, dir, cwd, leaf? }   -> seconds of CPU for Pi's copy of a whole file, or of the path to `leaf`; the copy is removed
 //   { op: "rebuilding", path, times }          -> seconds of CPU for Pi's buildSessionContext after each of so many appends, without the
 //       appends, and how many messages the last one had; the file is copied first
 //
@@ -320,6 +322,22 @@ const ANSWER = {
     }
     const used = process.cpuUsage(started);
     return { seconds: (used.user + used.system) / 1e6, bytes: fs.statSync(manager.getSessionFile()).size };
+  },
+  listing: async (question) => {
+    const started = process.cpuUsage();
+    const found = await SessionManager.list(question.cwd, question.dir);
+    const used = process.cpuUsage(started);
+    return { seconds: (used.user + used.system) / 1e6, sessions: found.length };
+  },
+  forking: (question) => {
+    const started = process.cpuUsage();
+    const copied = question.leaf
+      ? SessionManager.open(existing(question.path)).createBranchedSession(question.leaf)
+      : SessionManager.forkFrom(existing(question.path), question.cwd, question.dir).getSessionFile();
+    const used = process.cpuUsage(started);
+    const bytes = fs.statSync(copied).size;
+    fs.rmSync(copied);
+    return { seconds: (used.user + used.system) / 1e6, bytes };
   },
   list: async (question) => ({ sessions: await SessionManager.list(question.cwd, question.dir) }),
 };
