@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from sapwood.events.base import Json, Wire, is_array, is_object
 from sapwood.events.ids import ToolCallId
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 class TextContent(Wire, frozen=True, kw_only=True, tag_field="type", tag="text"):
@@ -54,6 +57,8 @@ def text_of(content: str | tuple[ContentBlock, ...]) -> str:
 
 def without_surrogates(text: str) -> str:
     """The text with each half of a character that has no other half replaced; two halves that meet are the character."""
+    if _SURROGATE.search(text) is None:
+        return text  # a text may be hundreds of megabytes: no copy of it is made to find that out
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 

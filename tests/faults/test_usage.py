@@ -11,16 +11,21 @@ import math
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import trio
 
-from sapwood import Model, Runtime, Scripted, ScriptedAnswer, read
+from sapwood import Model, Runtime, Scripted, ScriptedAnswer, Usage, read
 from sapwood.actors.environment import Environment
 from sapwood.events.codec import encode_entry
 from sapwood.events.entries import Custom, KnownEntry
 from sapwood.events.ids import EntryId
+from sapwood.events.messages import Cost
+from sapwood.reading import Reading
 from tests.build import MODEL, TIME, assistant, message_entry, usage, user, words
+from tests.compacting import settings, summary
 from tests.faults.logs import lines_of, nth_id, put
+from tests.sapwood.branching import FOUND
 
 
 def test_a20_after_a_move_to_an_early_message_the_meter_says_what_is_there(tmp_path: Path) -> None:
@@ -108,3 +113,46 @@ async def test_l10_the_window_that_a_host_declares_is_the_one_that_is_gone_by() 
 
         assert str(session.context_usage()) == "50.0%/32768"
         assert provider.requests[0].model.window == 32_768
+
+
+async def test_l02_sums_never_fall_and_are_those_of_the_whole_log(tmp_path: Path) -> None:
+    """L02: a compaction, moves back and a restart take nothing out of what was paid; a live context is no account."""
+    paid = Usage.of(input=10, output=1, cost=Cost(input=1, output=1, cache_read=0, cache_write=0, total=2))
+    provider = Scripted(
+        {
+            "turn": [ScriptedAnswer(text="said " * 200, usage=paid)] * 9,
+            "compaction": [ScriptedAnswer(text=summary(), usage=paid)] * 2,
+            "branch_summary": [ScriptedAnswer(text=FOUND, usage=paid)] * 2,
+        }
+    )
+    costs: list[float] = []
+    path = tmp_path / "s.jsonl"
+
+    def look(session: Reading) -> None:
+        entries = (msgspec.to_builtins(entry) for entry in session.entries())
+        bills = (entry.get("message", entry).get("usage") for entry in entries)
+        total = sum(bill["cost"]["total"] for bill in bills if bill is not None)
+        assert session.stats().spent.cost == total
+        costs.append(total)
+
+    async with Runtime(providers=[provider], environment=Environment.scripted(), counter="heuristic") as runtime:
+        async with runtime.open_session(path, model=MODEL, settings=settings(keep=300)) as session:
+            for nth in range(4):
+                await session.prompt(f"question {nth}")
+                look(session)
+            await session.compact()
+            look(session)
+            await session.navigate(session.entries()[2].id, summarize=True)
+            look(session)
+            await session.prompt("again")
+            look(session)
+        async with runtime.open_session(path, model=MODEL) as session:
+            look(session)
+            await session.navigate(None)
+            look(session)
+    with read(path) as again:
+        look(again)
+
+    assert costs == sorted(costs)
+    assert (costs[3], costs[4], costs[5], costs[6]) == (8, 10, 12, 14)
+    assert set(costs[6:]) == {14}

@@ -1,0 +1,219 @@
+"""F: sessions that are many, or large. Codes as in README.md."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import tracemalloc
+from pathlib import Path
+from typing import Final
+
+import pytest
+import trio
+
+from sapwood import Environment, Runtime, Scripted, ScriptedAnswer, read
+from sapwood.actors.session_log.capping import MOST_BYTES
+from sapwood.store.catalog import LONG
+from tests.build import MODEL, TIME, call
+from tests.faults.sizes import MB, message, put, ran, with_a_hole
+from tests.store.faults import FaultyDisk
+
+MANY: Final = 60
+
+
+def folder_of_large_ones(folder: Path) -> Path:
+    """Sixty sessions of 20 MB and one of 300 MB."""
+    for nth in range(MANY):
+        with_a_hole(folder / f"{nth}.jsonl", 20 * MB)
+    with_a_hole(folder / "largest.jsonl", 300 * MB)
+    return folder
+
+
+@pytest.mark.slow
+def test_f01_a_list_of_large_sessions_takes_neither_their_time_nor_their_memory(tmp_path: Path) -> None:
+    """F01: the first row in less than a second, and less than 100 MB above what a list of nothing takes."""
+    (tmp_path / "none").mkdir()
+    nothing = ran("-m", "sapwood", "ls", str(tmp_path / "none"), "--json")
+
+    listed = ran("-m", "sapwood", "ls", str(folder_of_large_ones(tmp_path)))
+
+    assert len(listed.output.splitlines()) == 1 + MANY + 1
+    assert listed.most_memory - nothing.most_memory < 100 * MB
+    assert listed.first_line_after - nothing.first_line_after < 1
+
+
+@pytest.mark.slow
+async def test_f01_a_bounded_part_of_each_is_read_and_whoever_stops_reads_no_further(tmp_path: Path) -> None:
+    disk = FaultyDisk()
+    runtime = Runtime(environment=Environment(disk=disk))
+
+    found = [one async for one in runtime.sessions(folder_of_large_ones(tmp_path))]
+
+    assert len(found) == MANY + 1
+    assert max(disk.read_lengths) <= LONG
+    assert sum(disk.read_lengths) <= (MANY + 1) * 4 * LONG
+    opened = disk.calls.count("open_read")
+
+    sessions = runtime.sessions(tmp_path)
+    await sessions.receive()
+    await sessions.aclose()
+    assert disk.calls.count("open_read") - opened <= MANY + 1
+    assert disk.open_descriptors == set()
+
+
+@pytest.mark.slow
+async def test_f02_a_session_of_130_mb_takes_a_prompt_in_three_seconds_of_cpu(tmp_path: Path) -> None:
+    """F02: nine thousand entries, twelve compactions. From opening to the model's answer."""
+    lines: list[bytes] = []
+    parent: str | None = None
+    for nth in range(9_000):
+        name = f"{nth:08x}"
+        if nth % 750 == 749:
+            row = {"type": "compaction", "id": name, "parentId": parent, "timestamp": TIME, "summary": "so far"}
+            lines.append(json.dumps(row | {"firstKeptEntryId": parent, "tokensBefore": 9}).encode() + b"\n")
+        else:
+            lines.append(message(name, parent, "user", "x" * 14_400))
+        parent = name
+    path = put(tmp_path / "s.jsonl", lines)
+    assert path.stat().st_size > 128 * MB
+    del lines
+    provider = Scripted({"turn": [ScriptedAnswer(text="yes")]})
+
+    began = time.process_time()
+    async with (
+        Runtime(providers=[provider], counter="heuristic") as runtime,
+        runtime.open_session(path, model=MODEL) as session,
+    ):
+        outcome = await session.prompt("hello")
+        took = time.process_time() - began
+        assert not outcome.failed
+        assert len(session.tree()) == 9_002
+
+    assert took < 3
+
+
+TALKING = """
+import resource, sys, trio
+from sapwood import Environment, Runtime, Scripted, ScriptedAnswer, Settings, CompactionSettings, Model
+from tests.build import call
+from tests.compacting import summary
+
+turns, size, path = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+
+def look(n: int) -> str:
+    "Look."
+    return chr(97 + n % 26) * size
+
+def grown() -> int:
+    for line in open("/proc/self/status"):
+        if line.startswith("VmRSS"):
+            return int(line.split()[1]) * 1024
+    raise SystemExit("no VmRSS")
+
+async def main() -> None:
+    answers = []
+    for n in range(turns):
+        answers += [ScriptedAnswer(calls=(call(f"c{n}", "look", n=n),)), ScriptedAnswer(text="seen")]
+    provider = Scripted({"turn": answers, "compaction": [ScriptedAnswer(text=summary())] * turns})
+    settings = Settings(compaction=CompactionSettings(keep_recent_tokens=20_000, reserve_tokens=20_000))
+    model = Model(provider="scripted", id="talker", context_window=200_000)
+    async with Runtime(providers=[provider], environment=Environment.scripted(), counter="heuristic") as runtime:
+        async with runtime.open_session(path, model=model, tools=[look], settings=settings) as session:
+            early = 0
+            for n in range(turns):
+                await session.prompt(f"look at {n}")
+                provider.requests.clear()
+                if n == turns // 3:
+                    early = grown()
+            print(grown() - early, sum(entry.__class__.__name__ == "Compaction" for entry in session.entries()))
+
+trio.run(main)
+"""
+
+
+@pytest.mark.full
+@pytest.mark.slow
+def test_f03_memory_does_not_grow_with_what_results_of_tools_add_to_the_log(tmp_path: Path) -> None:
+    """F03: 60 MB of results over a thousand turns, with compactions; two thirds of it leave a tenth of themselves in memory."""
+    turns, size = 1_000, 60_000
+
+    grown, compactions = map(int, ran("-c", TALKING, str(turns), str(size), str(tmp_path / "s.jsonl")).output.split())
+
+    added = turns * size * 2 // 3
+    assert (tmp_path / "s.jsonl").stat().st_size > turns * size
+    assert compactions > 10
+    assert grown < added / 3
+
+
+@pytest.mark.slow
+def test_f05_custom_entries_that_fill_a_session_are_in_nobodys_way(tmp_path: Path) -> None:
+    """F05: an extension writes its whole state at each tick. It opens, is listed, and the model sees what was said."""
+    data = "x" * 15_000
+    lines = [message("u", None, "user", "Which wood?")]
+    parent = "u"
+    for nth in range(2_500):
+        row = {"type": "custom", "id": f"{nth:08x}", "parentId": parent, "timestamp": TIME, "customType": "tick"}
+        lines.append(json.dumps(row | {"data": {"state": data}}).encode() + b"\n")
+        parent = str(row["id"])
+    path = put(tmp_path / "s.jsonl", lines)
+
+    began = time.process_time()
+    with read(path, counter="heuristic") as session:
+        assert [item.entry_id for item in session.context().items] == ["u"]
+        held = session.tree()
+        assert held.position(held.leaf) == 0
+    listed = json.loads(ran("-m", "sapwood", "ls", str(tmp_path), "--json").output)["sessions"]
+
+    assert time.process_time() - began < 2
+    assert [one["firstMessage"] for one in listed] == ["Which wood?"]
+
+
+@pytest.mark.slow
+async def test_f06_a_result_of_a_tool_beyond_all_measure_is_cut_before_it_is_written(tmp_path: Path) -> None:
+    """F06: with a marker that tells its size, and at less than three times what the tool gave."""
+    size = 40 * MB
+    whole = "x" * size
+
+    def shout() -> str:
+        """Shout."""
+        return whole
+
+    answers = [ScriptedAnswer(calls=(call("c1", "shout"),)), ScriptedAnswer(text="heard")]
+    path = tmp_path / "s.jsonl"
+    async with (
+        Runtime(providers=[Scripted({"turn": answers})], counter="heuristic") as runtime,
+        runtime.open_session(path, model=MODEL, tools=[shout]) as session,
+    ):
+        tracemalloc.start()
+        try:
+            await session.prompt("shout")
+            _, most = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+
+    assert f"of {size:,} bytes left out" in path.read_text(encoding="utf-8")
+    assert path.stat().st_size < 2 * MOST_BYTES
+    assert most < 3 * size
+
+
+@pytest.mark.slow
+async def test_f01_a_look_that_is_cancelled_leaves_nothing_open(tmp_path: Path) -> None:
+    disk = FaultyDisk()
+    sessions = Runtime(environment=Environment(disk=disk)).sessions(folder_of_large_ones(tmp_path), search="nowhere")
+
+    with trio.move_on_after(0.05) as scope:
+        await sessions.receive()
+    await sessions.aclose()
+    del sessions
+
+    assert scope.cancelled_caught
+    assert sum(disk.read_lengths) < MANY * 20 * MB
+    assert disk.open_descriptors == set()
+
+
+def test_the_files_here_are_as_large_as_they_say(tmp_path: Path) -> None:
+    path = with_a_hole(tmp_path / "s.jsonl", 20 * MB)
+
+    assert 20 * MB < path.stat().st_size < 21 * MB
+    assert os.stat(path).st_blocks * 512 < MB  # noqa: PTH116 - the blocks of it
