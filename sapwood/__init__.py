@@ -79,7 +79,7 @@ if TYPE_CHECKING:
     from sapwood.events.stats import Billed, SessionStats, Spent
     from sapwood.forking import fork
     from sapwood.models import known_model
-    from sapwood.places import pi_sessions_folder, sessions_folder
+    from sapwood.places import NewPlace, new_place, pi_sessions_folder, sessions_folder
     from sapwood.reading import ReadSession, read
     from sapwood.runtime import Runtime, open_session
     from sapwood.session import Session
@@ -128,6 +128,7 @@ __all__ = [
     "Model",
     "Navigated",
     "NavigationFailed",
+    "NewPlace",
     "NewerVersion",
     "NotASession",
     "OpenAIChat",
@@ -190,6 +191,7 @@ __all__ = [
     "fork",
     "known_model",
     "load_settings",
+    "new_place",
     "open_session",
     "pi_sessions_folder",
     "read",
@@ -203,6 +205,8 @@ _HOMES = {
     "ScannedSession": "sapwood.events.catalog",
     "UnlistedFile": "sapwood.events.catalog",
     "Sessions": "sapwood.sessions",
+    "NewPlace": "sapwood.places",
+    "new_place": "sapwood.places",
     "pi_sessions_folder": "sapwood.places",
     "sessions_folder": "sapwood.places",
     "fork": "sapwood.forking",

@@ -6,8 +6,13 @@ import os
 from collections.abc import Mapping
 from typing import Final
 
-from sapwood.store.naming import project_name
-from sapwood.taking import take_path
+import attrs
+
+from sapwood.actors.environment import Environment
+from sapwood.events.ids import SessionId
+from sapwood.opening import new_header
+from sapwood.store.naming import file_name, project_name
+from sapwood.taking import take_folder, take_path
 
 SESSIONS: Final = "sessions"
 PI_FOLDER: Final = "PI_CODING_AGENT_DIR"
@@ -23,6 +28,29 @@ def sessions_folder(cwd: str | os.PathLike[str] | None = None) -> str:
     if cwd is None:
         return root
     return os.path.join(root, project_name(os.path.abspath(take_path(cwd, "a working folder"))))  # noqa: PTH100, PTH118 - as above
+
+
+@attrs.frozen
+class NewPlace:
+    """Where a new session is to stand: `open_session(place.path, session_id=place.session_id)`."""
+
+    path: str
+    session_id: SessionId
+
+
+def new_place(
+    cwd: str | os.PathLike[str] | None = None,
+    *,
+    folder: str | os.PathLike[str] | None = None,
+    environment: Environment | None = None,
+) -> NewPlace:
+    """A place for a new session of a working folder (the present one if None), under a name by Pi's rule. Nothing is made.
+
+    It stands in `folder`, or else where sessions stand by default.
+    """
+    header = new_header(Environment() if environment is None else environment, cwd=take_folder(cwd))
+    root = sessions_folder(header.cwd) if folder is None else take_path(folder, "a folder of sessions")
+    return NewPlace(os.path.join(root, file_name(header)), header.id)  # noqa: PTH118 - as above
 
 
 def pi_sessions_folder(environ: Mapping[str, str] | None = None) -> str:

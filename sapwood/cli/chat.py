@@ -14,6 +14,7 @@ def command(
     *,
     model: str,
     session: str | None,
+    keep: bool,
     tools: str | None,
     base_url: str | None,
     key_env: str | None,
@@ -53,6 +54,7 @@ def command(
     wanted = Wanted(
         model=model,
         session=session,
+        keep=keep,
         tools=tools,
         base_url=base_url,
         key_env=key_env,

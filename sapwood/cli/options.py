@@ -21,9 +21,10 @@ OPTIONS: Final = (
     click.option(
         "--session",
         type=click.Path(),
-        metavar="FILE",
-        help="Go on with this session, or begin it. Without it nothing is kept.",
+        metavar="SESSION",
+        help="Go on with this session, a file or an id, or begin the file. Without it nothing is kept.",
     ),
+    click.option("--keep", is_flag=True, help="Begin a session where `sapwood ls` finds it."),
     click.option(
         "--tools",
         type=click.Choice(["builtin"]),

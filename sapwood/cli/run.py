@@ -22,6 +22,7 @@ def command(
     *,
     model: str,
     session: str | None,
+    keep: bool,
     tools: str | None,
     base_url: str | None,
     key_env: str | None,
@@ -71,6 +72,7 @@ def command(
         Wanted(
             model=model,
             session=session,
+            keep=keep,
             tools=tools,
             base_url=base_url,
             key_env=key_env,

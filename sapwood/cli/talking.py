@@ -18,10 +18,12 @@ import trio
 from sapwood.actors.kernel import Reader
 from sapwood.actors.tools.builtin import builtin_tools
 from sapwood.cli.choosing import Choice, choose
+from sapwood.cli.finding import path_of
 from sapwood.cli.speaking import Speaker
 from sapwood.cli.trouble import NoSession, Trouble
 from sapwood.events.commands import Delivered
 from sapwood.events.errors import NotASession, SapwoodError
+from sapwood.places import new_place
 from sapwood.runtime import open_session
 from sapwood.session import Session
 from sapwood.words.wording import named
@@ -37,6 +39,7 @@ class Wanted:
 
     model: str
     session: str | None
+    keep: bool = False
     tools: str | None
     base_url: str | None
     key_env: str | None
@@ -112,8 +115,10 @@ async def talking(wanted: Wanted, choice: Choice) -> AsyncGenerator[Talk]:
     speaker = Speaker(quiet=wanted.as_json)
     if choice.note is not None:
         speaker.news(choice.note)
+    path, session_id = _place(wanted)
     async with open_session(
-        wanted.session,
+        path,
+        session_id=session_id,
         model=choice.model,
         providers=[choice.provider],
         tools=builtin_tools() if wanted.tools == "builtin" else None,
@@ -121,8 +126,20 @@ async def talking(wanted: Wanted, choice: Choice) -> AsyncGenerator[Talk]:
         yield Talk(session, speaker, session.events(since=0))
 
 
+def _place(wanted: Wanted) -> tuple[str | None, str | None]:
+    """The file of the session, and the id of one that begins where sessions stand by default."""
+    if not wanted.keep:
+        return wanted.session, None
+    place = new_place()
+    return place.path, place.session_id
+
+
 def talk(wanted: Wanted, work: Callable[[Talk], Awaitable[int]]) -> int:
     """Open the session, work with it, and give the exit code. What cannot be done is `Trouble`."""
+    if wanted.keep and wanted.session is not None:
+        raise Trouble("--keep finds a place for a new session, and --session names one: give one of the two")
+    if wanted.session is not None:
+        wanted = attrs.evolve(wanted, session=path_of(wanted.session))
     choice = choose(wanted.model, base_url=wanted.base_url, key_env=wanted.key_env, window=wanted.window)
 
     async def main() -> int:
