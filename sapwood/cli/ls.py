@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -112,7 +112,7 @@ def _chosen(
             elif one is not None:
                 yield one
 
-    keys = {
+    keys: dict[str, Callable[[ListedSession], str | int]] = {
         "created": lambda one: one.created,
         "size": lambda one: one.size,
         "name": lambda one: one.name or one.first_message or "",

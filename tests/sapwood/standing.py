@@ -27,5 +27,6 @@ def put(folder: Path, name: str, said: str = "hello", cwd: str = "/home/dev", ho
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.jsonl"
     path.write_bytes(b"\n".join([encode_header(header), *map(encode_entry, entries), b""]))
-    os.utime(path, (WRITTEN + hour * 3600,) * 2)
+    seconds = WRITTEN + hour * 3600
+    os.utime(path, (seconds, seconds))
     return path

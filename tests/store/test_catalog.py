@@ -163,7 +163,8 @@ def test_one_that_nothing_tells_of_is_placed_by_when_it_was_written(tmp_path: Pa
         file.write(head)
         for n in range(3_000):
             file.write(line(f"f{n}", None, "custom", data="x" * 1000) + b"\n")
-    os.utime(path, (1_772_323_200 + 5 * HOUR,) * 2)
+    seconds = 1_772_323_200 + 5 * HOUR
+    os.utime(path, (seconds, seconds))
     put(tmp_path, "before", 4)
     put(tmp_path, "behind", 6)
 
