@@ -114,7 +114,7 @@ def test_a_row_is_written_as_soon_as_it_is_found(tmp_path: Path) -> None:
     put(tmp_path, "new", "needle", hour=9)
     path = put(tmp_path, "old", hour=1)
     with path.open("ab") as file:
-        for _ in range(400):
+        for _ in range(200):
             file.write(b'{"type":"custom","id":"x","parentId":null,"data":"' + b"x" * (1 << 20) + b'"}\n')
     os.utime(path, (0, 0))
 
