@@ -3,6 +3,8 @@
 uv run pytest           the ordinary run
 uv run pytest --full    with the full counts: what is marked `full`, and more examples
 
+What asks the real model of the extra `local` is marked `live`, and skipped where that is not installed.
+
 The ordinary run tries the same examples each time. The full one draws new ones, and says from which seed:
 `--hypothesis-seed` repeats it.
 """
@@ -10,6 +12,7 @@ The ordinary run tries the same examples each time. The full one draws new ones,
 from __future__ import annotations
 
 import secrets
+from importlib.util import find_spec
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -54,6 +57,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if find_spec("xllamacpp") is None:
+        missing = pytest.mark.skip(reason="needs the extra `local`: uv sync --extra local")
+        for item in items:
+            if item.get_closest_marker("live"):
+                item.add_marker(missing)
     if config.getoption("--full"):
         return
     left_out = [item for item in items if item.get_closest_marker("full")]

@@ -78,6 +78,9 @@ if TYPE_CHECKING:
     from sapwood.events.runtime import Event
     from sapwood.events.stats import Billed, SessionStats, Spent
     from sapwood.forking import fork
+    from sapwood.events.stats import SessionStats, Spent
+    from sapwood.local.errors import LocalModelMissing, LocalServerFailed
+    from sapwood.local.starting import LocalServer, local_server
     from sapwood.models import known_model
     from sapwood.places import NewPlace, new_place, pi_sessions_folder, sessions_folder
     from sapwood.reading import ReadSession, read
@@ -124,6 +127,9 @@ __all__ = [
     "InvalidSessionId",
     "Limits",
     "ListedSession",
+    "LocalModelMissing",
+    "LocalServer",
+    "LocalServerFailed",
     "Measured",
     "Model",
     "Navigated",
@@ -192,6 +198,7 @@ __all__ = [
     "known_model",
     "load_settings",
     "new_place",
+    "local_server",
     "open_session",
     "pi_sessions_folder",
     "read",
@@ -212,6 +219,10 @@ _HOMES = {
     "fork": "sapwood.forking",
     "Forked": "sapwood.events.commands",
     "ForkFailed": "sapwood.events.errors",
+    "LocalModelMissing": "sapwood.local.errors",
+    "LocalServerFailed": "sapwood.local.errors",
+    "LocalServer": "sapwood.local.starting",
+    "local_server": "sapwood.local.starting",
     "known_model": "sapwood.models",
     "AnthropicProvider": "sapwood.actors.model.vendors",
     "OpenAIChat": "sapwood.actors.model.vendors",

@@ -38,6 +38,7 @@ def command(
 
     \b
     Example:
+      sapwood chat --model local
       sapwood chat --model openai/gpt-4.1 --key-env OPENAI_API_KEY --session trees.jsonl
       printf 'Which tree?\\n/usage\\n' | sapwood chat --model here/llama3 --base-url http://127.0.0.1:8080/v1
 

@@ -25,6 +25,7 @@ COMMANDS: Final = {
     "ls": "sapwood.cli.ls",
     "replay": "sapwood.cli.replay",
     "run": "sapwood.cli.run",
+    "serve-local": "sapwood.cli.serve_local",
     "show": "sapwood.cli.show",
     "stats": "sapwood.cli.stats",
     "tree": "sapwood.cli.tree",

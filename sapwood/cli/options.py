@@ -16,7 +16,7 @@ OPTIONS: Final = (
         "--model",
         required=True,
         metavar="PROVIDER/ID",
-        help="Who is asked: openai/gpt-4.1, anthropic/claude-sonnet-4-5 …",
+        help="Who is asked: openai/gpt-4.1, anthropic/claude-sonnet-4-5 … or `local`, a small one on this machine.",
     ),
     click.option(
         "--session",

@@ -35,6 +35,8 @@ def command(
     each. Ctrl-C stops the answer, and a session keeps what there is of it; so does a reader that goes away. What a failed attempt said
     before the next one began stays on the output.
 
+    `--model local` asks a small real model on this machine, which wants no key: see `sapwood serve-local --help`.
+
     A key comes from the environment variable that --key-env names; the tools do not inherit it. The session, in Pi's format, can be shown
     with `sapwood show` and `sapwood tree`.
 
@@ -43,6 +45,7 @@ def command(
 
     \b
     Example:
+      sapwood run "Which tree?" --model local
       sapwood run "Which tree?" --model openai/gpt-4.1 --key-env OPENAI_API_KEY
       sapwood run "Which tree?" --model here/llama3 --base-url http://127.0.0.1:8080/v1 --session trees.jsonl
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import signal
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Final, TypeVar
 
 import attrs
@@ -17,8 +18,9 @@ import trio
 
 from sapwood.actors.kernel import Reader
 from sapwood.actors.tools.builtin import builtin_tools
-from sapwood.cli.choosing import Choice, choose
+from sapwood.cli.choosing import Choice
 from sapwood.cli.finding import path_of
+from sapwood.cli.local import chosen
 from sapwood.cli.speaking import Speaker
 from sapwood.cli.trouble import NoSession, Trouble
 from sapwood.events.commands import Delivered
@@ -140,10 +142,10 @@ def talk(wanted: Wanted, work: Callable[[Talk], Awaitable[int]]) -> int:
         raise Trouble("--keep finds a place for a new session, and --session names one: give one of the two")
     if wanted.session is not None:
         wanted = attrs.evolve(wanted, session=path_of(wanted.session))
-    choice = choose(wanted.model, base_url=wanted.base_url, key_env=wanted.key_env, window=wanted.window)
+    who = partial(chosen, wanted.model, base_url=wanted.base_url, key_env=wanted.key_env, window=wanted.window)
 
     async def main() -> int:
-        async with talking(wanted, choice) as one:
+        async with who() as choice, talking(wanted, choice) as one:
             return await work(one)
 
     try:

@@ -105,6 +105,7 @@ BEGINNINGS: Final[Mapping[str, str]] = {
     "sapwood/cli/ls.py": _A_COMMAND,
     "sapwood/cli/replay.py": _A_COMMAND,
     "sapwood/cli/run.py": _A_COMMAND,
+    "sapwood/cli/serve_local.py": _A_COMMAND,
     "sapwood/cli/show.py": _A_COMMAND,
     "sapwood/cli/stats.py": _A_COMMAND,
     "sapwood/cli/tree.py": _A_COMMAND,

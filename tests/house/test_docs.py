@@ -53,8 +53,8 @@ from tests.house.layout import ROOT
 PAGES = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if page.exists()]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 STORY = re.compile(r"^```yaml\n(.*?)^```\n(?:\nExit code ([0-9]))?", re.MULTILINE | re.DOTALL)
-ELSEWHERE = ("uv run pytest", "make ")
-"""Commands that the suite is, rather than runs."""
+ELSEWHERE = ("uv run pytest", "uv sync", "make ")
+"""Commands that the suite is, or is set up by, rather than runs."""
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -118,6 +118,17 @@ def test_python_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.Mon
     run_all(page, {"__name__": "example"})
 
 
+@pytest.mark.live
+@pytest.mark.slow
+def test_the_example_that_asks_the_local_model_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is a function, so that the page runs without the extra too."""
+    monkeypatch.chdir(workplace(tmp_path))
+    names: dict[str, Any] = {"__name__": "example"}
+    run_all(ROOT / "docs" / "providers.md", names)
+
+    trio.run(names["ask_locally"])
+
+
 def commands(block: str) -> list[tuple[str, list[str]]]:
     """Each command of a console block, and the lines that it shows."""
     found: list[tuple[str, list[str]]] = []
@@ -130,7 +141,12 @@ def commands(block: str) -> list[tuple[str, list[str]]]:
 
 
 COMMANDS = [
-    pytest.param(command, shown, id=f"{page.name}: {command}")
+    pytest.param(
+        command,
+        shown,
+        id=f"{page.name}: {command}",
+        marks=[pytest.mark.live, pytest.mark.slow] if "--model local" in command else [],
+    )
     for page in PAGES
     for block in blocks(page, "console")
     for command, shown in commands(block)

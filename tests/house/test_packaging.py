@@ -25,7 +25,7 @@ print("\\n".join(names))
 """
 
 
-DATA = (".md", ".yaml", ".toml", ".json", ".gz")
+DATA = (".md", ".yaml", ".toml", ".json", ".gz", ".jinja")
 """Kinds of files that a room may keep beside its modules."""
 
 

@@ -32,7 +32,18 @@ def test_of_the_full_run():
 def test_tell():
     print("drew", len(drawn), hash(tuple(drawn)))
 """
-SETTINGS = "[pytest]\nmarkers = full"
+SETTINGS = "[pytest]\nmarkers =\n full\n live"
+WITHOUT_A_MODEL = """
+import sys
+
+import pytest
+
+sys.modules["xllamacpp"] = None
+
+@pytest.mark.live
+def test_of_a_real_model():
+    raise AssertionError
+"""
 
 
 @pytest.fixture(name="place")
@@ -82,3 +93,12 @@ def test_the_full_run_draws_more_and_anew_and_is_repeated_from_its_seed_on_any_m
     assert drew(first) == drew(again)
     assert drew(first)[0] > drew(run(place))[0]
     assert first.splitlines()[-1].startswith("3 passed")
+
+
+def test_without_the_extra_what_asks_a_real_model_is_skipped_and_the_reason_names_it(place: Path) -> None:
+    (place / "test_live.py").write_text(WITHOUT_A_MODEL, encoding="utf-8")
+
+    said = run(place, "-ra")
+
+    assert "2 passed, 1 skipped, 1 deselected" in said
+    assert "needs the extra `local`: uv sync --extra local" in said
