@@ -15,7 +15,7 @@ layout:         ## the house's own rules
 	uv run pytest -q tests/house/test_layout.py tests/house/test_imports.py
 
 test:           ## everything but the full counts; under three minutes
-	uv run pytest -q -n 2
+	uv run pytest -q -n 2 --dist loadgroup
 
 fix:            ## what a machine can put right
 	uv run ruff check --fix . && uv run ruff format .
