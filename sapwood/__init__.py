@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     from sapwood.local.starting import LocalServer, local_server
     from sapwood.models import known_model
     from sapwood.places import NewPlace, new_place, pi_sessions_folder, sessions_folder
+    from sapwood.prices import list_price
     from sapwood.reading import ReadSession, read
     from sapwood.runtime import Runtime, open_session
     from sapwood.session import Session
@@ -196,6 +197,7 @@ __all__ = [
     "builtin_tools",
     "fork",
     "known_model",
+    "list_price",
     "load_settings",
     "new_place",
     "local_server",
@@ -219,6 +221,7 @@ _HOMES = {
     "fork": "sapwood.forking",
     "Forked": "sapwood.events.commands",
     "ForkFailed": "sapwood.events.errors",
+    "list_price": "sapwood.prices",
     "LocalModelMissing": "sapwood.local.errors",
     "LocalServerFailed": "sapwood.local.errors",
     "LocalServer": "sapwood.local.starting",

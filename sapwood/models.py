@@ -1,6 +1,6 @@
 """The catalogue: what is known of widely used models. What a host declares wins over it.
 
-It is a file of this package, `models.toml`, and nothing is fetched. It knows no prices.
+It is a file of this package, `models.toml`, and nothing is fetched. It knows no prices: those are the extra's (`sapwood.prices`).
 """
 
 from __future__ import annotations
@@ -13,15 +13,17 @@ import msgspec
 
 from sapwood.events.errors import Refused, shown
 from sapwood.events.models import Model
+from sapwood.prices import with_list_price
 
 _FILE: Final = "models.toml"
 
 
-def known_model(name: str, **declared: Any) -> Model:
+def known_model(name: str, *, list_price: bool = False, **declared: Any) -> Model:
     """The model of this name, `provider/id`, with what the host declares in the place of what the catalogue says.
 
-    A name that the catalogue lacks is a model of which only that is known. `Refused` for a name without a provider, and for a field that a
-    model cannot have.
+    A name that the catalogue lacks is a model of which only that is known. `list_price`: whether the extra `prices` is asked for the
+    price, if none is declared (see `sapwood.list_price`). `Refused` for a name without a provider, for a field that a model cannot have,
+    and where that extra is not installed.
     """
     provider, slash, model_id = name.partition("/")
     if not (provider and slash and model_id):
@@ -30,7 +32,8 @@ def known_model(name: str, **declared: Any) -> Model:
     unknown = sorted(set(declared) - fields)
     if unknown:
         raise Refused("bad-input", f"a model has no {unknown[0]!r}: it has {', '.join(sorted(fields))}")
-    return Model(provider=provider, id=model_id, **{**_catalogue().get(provider, {}).get(model_id, {}), **declared})
+    model = Model(provider=provider, id=model_id, **{**_catalogue().get(provider, {}).get(model_id, {}), **declared})
+    return with_list_price(model) if list_price and "price" not in declared else model
 
 
 def catalogue() -> tuple[Model, ...]:

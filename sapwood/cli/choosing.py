@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Any, Final
 
 import attrs
 
@@ -61,7 +61,8 @@ class Choice:
 def choose(name: str, *, base_url: str | None, key_env: str | None, window: int | None) -> Choice:
     """The model and the way to it. `Trouble` says what to do where that is not to be had."""
     try:
-        model = known_model(name, **({} if window is None else {"context_window": window}))
+        declared: dict[str, Any] = {} if window is None else {"context_window": window}
+        model = known_model(name, **declared)
         provider = _provider(model, base_url, key_env)
     except Refused as error:
         raise Trouble(str(error)) from error
