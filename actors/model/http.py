@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Self, TypedDict, Unpack
 
 import trio
 
@@ -52,6 +52,21 @@ class _Pool:
                 await self.client.aclose()
 
 
+class HttpOptions(TypedDict, total=False):
+    """What any provider over HTTP may be told."""
+
+    headers: Mapping[str, str] | None
+    """Further ones, which win over ours."""
+    idle: float
+    """Seconds of silence, from fetching a key to the end of the answer (M3); `IDLE` if not given."""
+    concurrency: int | None
+    """How many requests stream at once (M6); None for any number."""
+    trust_env: bool
+    """Whether proxies are taken from the environment (E3); they are not."""
+    environment: Environment | None
+    """The outside world: the real one if None."""
+
+
 class HttpProvider:
     """A `Provider` over HTTP. Shared by all sessions of a runtime, which closes it; or by several, and closed by whoever made it."""
 
@@ -61,12 +76,7 @@ class HttpProvider:
         provider_id: str,
         base_url: str,
         credentials: Credentials | None,
-        *,
-        headers: Mapping[str, str] | None = None,
-        idle: float = IDLE,
-        concurrency: int | None = None,
-        trust_env: bool = False,
-        environment: Environment | None = None,
+        **options: Unpack[HttpOptions],
     ) -> None:
         """`Refused` for what is none of these.
 
@@ -75,22 +85,21 @@ class HttpProvider:
             provider_id: the name under which models speak of it.
             base_url: what stands before the paths of the wire.
             credentials: where the key comes from; None for a server that wants none.
-            headers: further ones, which win over ours.
-            idle: seconds of silence, from fetching a key to the end of the answer (M3).
-            concurrency: how many requests stream at once (M6); None for any number.
-            trust_env: whether proxies are taken from the environment (E3).
-            environment: the outside world: the real one if None.
+            options: see `HttpOptions`.
         """
+        unknown = sorted(options.keys() - HttpOptions.__optional_keys__)
+        if unknown:
+            raise TypeError(f"{type(self).__name__} knows no option {unknown[0]!r}")
         self._codec = codec
         self._id = provider_id
         self._base_url = _checked_url(base_url)
         self._credentials = credentials
-        self._headers = {name.lower(): value for name, value in (headers or {}).items()}
-        self._idle = _seconds(idle)
-        self._slots = _slots(concurrency)
-        self._concurrency = concurrency
-        self._trust_env = trust_env
-        self._environment = Environment() if environment is None else environment
+        self._headers = {name.lower(): value for name, value in (options.get("headers") or {}).items()}
+        self._idle = _seconds(options.get("idle", IDLE))
+        self._concurrency = options.get("concurrency")
+        self._slots = _slots(self._concurrency)
+        self._trust_env = options.get("trust_env", False)
+        self._environment = options.get("environment") or Environment()
         self._pool: _Pool | None = None
 
     @property

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Unpack
 from urllib.parse import urlsplit
 
-from sapwood.actors.environment import Environment
 from sapwood.actors.model.credentials import Credentials, KeySource
-from sapwood.actors.model.http import IDLE, HttpProvider
+from sapwood.actors.model.http import HttpOptions, HttpProvider
 from sapwood.actors.model.providers.anthropic import AnthropicCodec
 from sapwood.actors.model.providers.gemini import GeminiCodec
 from sapwood.actors.model.providers.openai_chat import COMPATIBLE, OPENAI, OPENROUTER, ChatCodec, ChatDialect
@@ -17,12 +16,13 @@ from sapwood.actors.model.providers.openai_responses import ResponsesCodec
 Key = str | Credentials | KeySource | None
 """A key, or where it comes from; None for a server that wants none."""
 
+OPENAI_URL: Final = "https://api.openai.com/v1"
 DIALECTS: Final[Mapping[str, ChatDialect]] = {"api.openai.com": OPENAI, "openrouter.ai": OPENROUTER}
 """By the server's name; any other one is `COMPATIBLE`."""
 
 
 class AnthropicProvider(HttpProvider):
-    """Anthropic's Messages, at Anthropic or at any server that speaks them. See `HttpProvider` for what the keywords say."""
+    """Anthropic's Messages, at Anthropic or at any server that speaks them. See `HttpOptions` for the other keywords."""
 
     def __init__(
         self,
@@ -30,87 +30,42 @@ class AnthropicProvider(HttpProvider):
         key: Key,
         base_url: str = "https://api.anthropic.com",
         provider_id: str = "anthropic",
-        headers: Mapping[str, str] | None = None,
-        idle: float = IDLE,
-        concurrency: int | None = None,
-        trust_env: bool = False,
-        environment: Environment | None = None,
+        **options: Unpack[HttpOptions],
     ) -> None:
-        super().__init__(
-            AnthropicCodec(),
-            provider_id,
-            base_url,
-            Credentials.of(key),
-            headers=headers,
-            idle=idle,
-            concurrency=concurrency,
-            trust_env=trust_env,
-            environment=environment,
-        )
+        super().__init__(AnthropicCodec(), provider_id, base_url, Credentials.of(key), **options)
 
 
 class OpenAIChat(HttpProvider):
     """OpenAI's Chat Completions, at OpenAI or at any server that speaks them: vLLM, llama.cpp, Ollama, OpenRouter …
 
-    `dialect` is what such a server does otherwise; None: what is known of the one that `base_url` names.
+    `dialect` is what such a server does otherwise; None: what is known of the one that `base_url` names. See `HttpOptions` for the other
+    keywords.
     """
 
     def __init__(
         self,
         *,
         key: Key,
-        base_url: str = "https://api.openai.com/v1",
+        base_url: str = OPENAI_URL,
         provider_id: str = "openai",
         dialect: ChatDialect | None = None,
-        headers: Mapping[str, str] | None = None,
-        idle: float = IDLE,
-        concurrency: int | None = None,
-        trust_env: bool = False,
-        environment: Environment | None = None,
+        **options: Unpack[HttpOptions],
     ) -> None:
-        super().__init__(
-            ChatCodec(dialect or dialect_of(base_url)),
-            provider_id,
-            base_url,
-            Credentials.of(key),
-            headers=headers,
-            idle=idle,
-            concurrency=concurrency,
-            trust_env=trust_env,
-            environment=environment,
-        )
+        codec = ChatCodec(dialect or dialect_of(base_url))
+        super().__init__(codec, provider_id, base_url, Credentials.of(key), **options)
 
 
 class OpenAIResponses(HttpProvider):
-    """OpenAI's Responses."""
+    """OpenAI's Responses. See `HttpOptions` for the other keywords."""
 
     def __init__(
-        self,
-        *,
-        key: Key,
-        base_url: str = "https://api.openai.com/v1",
-        provider_id: str = "openai",
-        headers: Mapping[str, str] | None = None,
-        idle: float = IDLE,
-        concurrency: int | None = None,
-        trust_env: bool = False,
-        environment: Environment | None = None,
+        self, *, key: Key, base_url: str = OPENAI_URL, provider_id: str = "openai", **options: Unpack[HttpOptions]
     ) -> None:
-        super().__init__(
-            ResponsesCodec(),
-            provider_id,
-            base_url,
-            Credentials.of(key),
-            headers=headers,
-            idle=idle,
-            concurrency=concurrency,
-            trust_env=trust_env,
-            environment=environment,
-        )
+        super().__init__(ResponsesCodec(), provider_id, base_url, Credentials.of(key), **options)
 
 
 class GeminiProvider(HttpProvider):
-    """Google's Gemini."""
+    """Google's Gemini. See `HttpOptions` for the other keywords."""
 
     def __init__(
         self,
@@ -118,23 +73,9 @@ class GeminiProvider(HttpProvider):
         key: Key,
         base_url: str = "https://generativelanguage.googleapis.com/v1beta",
         provider_id: str = "google",
-        headers: Mapping[str, str] | None = None,
-        idle: float = IDLE,
-        concurrency: int | None = None,
-        trust_env: bool = False,
-        environment: Environment | None = None,
+        **options: Unpack[HttpOptions],
     ) -> None:
-        super().__init__(
-            GeminiCodec(),
-            provider_id,
-            base_url,
-            Credentials.of(key),
-            headers=headers,
-            idle=idle,
-            concurrency=concurrency,
-            trust_env=trust_env,
-            environment=environment,
-        )
+        super().__init__(GeminiCodec(), provider_id, base_url, Credentials.of(key), **options)
 
 
 def dialect_of(base_url: str) -> ChatDialect:

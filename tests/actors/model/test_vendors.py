@@ -99,3 +99,8 @@ def test_a_dialect_goes_by_the_server(url: str, dialect: ChatDialect) -> None:
 def test_what_cannot_be_is_refused_at_once(make: Any, more: dict[str, Any], said: str) -> None:
     with pytest.raises(Refused, match=said):
         make(**{"key": KEY, **more})
+
+
+def test_an_option_that_is_none_is_named() -> None:
+    with pytest.raises(TypeError, match="OpenAIChat knows no option 'idel'"):
+        OpenAIChat(key=KEY, idel=5)  # type: ignore[call-arg]  # the typing mistake is what is tried
