@@ -11,11 +11,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import attrs
 
+from sapwood.actors.model import words
 from sapwood.events.errors import PASSING_KINDS, FailureKind, Refused
 from sapwood.events.failures import failure_of
 from sapwood.events.messages import AssistantMessage
@@ -32,29 +33,13 @@ MOST_DOUBLINGS: Final = 30
 TOO_LARGE: Final = "the request is too large"
 """Why, of a request that would fit after a compaction (C16)."""
 
-HOPELESS: Final[Mapping[str, tuple[str, ...]]] = {
-    TOO_LARGE: (
-        r"context[ _](?:length|window|size)",
-        r"maximum (?:prompt|number of tokens)",
-        r"(?:prompt|input) is too long",
-        r"(?:request|payload|entity)[ _]too[ _]large",
-        r"too many (?:input )?tokens(?!.*wait)",
-        r"reduce the length",
-    ),
-    "what the account may use is used up": (
-        r"insufficient[ _](?:quota|credits?|balance|funds)",
-        r"quota exceeded",
-        r"exceeded your current quota",
-        r"out of (?:budget|credits)",
-        r"(?:credit|available) balance",
-        r"(?:usage|spend)[ _]?limit",
-        r"(?<!/)\bbilling",  # not the address of a page that stands behind a mere rate limit
-        r"code\W{1,4}1308\b",  # the hours of a subscription are over
-    ),
+HOPELESS: Final[Mapping[str, Sequence[str]]] = {
+    TOO_LARGE: (*words.OVERFLOW, *words.TOO_LARGE),
+    "what the account may use is used up": words.SPENT,
 }
 """Why, and the words of it: these come with a status of `PASSING` too, and do not pass."""
 
-REJECTED: Final[Mapping[str, tuple[str, ...]]] = {
+REJECTED: Final[Mapping[str, Sequence[str]]] = {
     "the provider does not let us in": (
         r"api[ _-]?key",
         r"authenticat|unauthori[sz]ed",
@@ -229,7 +214,7 @@ def why_it_lasts(error: str | None, kind: FailureKind = "unknown") -> str | None
     rejected = _reason(REJECTED, error)
     if rejected is not None:
         return rejected
-    return None if any(_says(error, words) for words in LIKELY) else "nothing in it says that it would pass"
+    return None if words.says(error, LIKELY) else "nothing in it says that it would pass"
 
 
 def status_of(error: str) -> int | None:
@@ -238,9 +223,5 @@ def status_of(error: str) -> int | None:
     return None if found is None else int(found[1])
 
 
-def _reason(table: Mapping[str, tuple[str, ...]], error: str) -> str | None:
-    return next((why for why, patterns in table.items() if any(_says(error, words) for words in patterns)), None)
-
-
-def _says(error: str, words: str) -> bool:
-    return re.search(words, error, re.IGNORECASE) is not None
+def _reason(table: Mapping[str, Sequence[str]], error: str) -> str | None:
+    return next((why for why, patterns in table.items() if words.says(error, patterns)), None)

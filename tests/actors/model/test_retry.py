@@ -98,7 +98,7 @@ TOO_LARGE, SPENT = HOPELESS
 NOT_LET_IN, NOT_TAKEN = REJECTED
 LASTS: dict[str, list[str | None]] = {
     TOO_LARGE: [
-        "400 This model's context length is 128000 tokens. However, your messages resulted in 130000 tokens.",
+        "400 This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens.",
         '500 {"error":{"code":500,"message":"the request exceeds the available context size"}}',
         "400 The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
         "This model has a maximum prompt length of 131072 but the request contains 537812 tokens.",
@@ -112,10 +112,24 @@ LASTS: dict[str, list[str | None]] = {
         "Input is too long for requested model.",
         "503 Too many input tokens",
         "429 Please reduce the length of the messages or completion.",
+        "prompt token count of 70000 exceeds the limit of 64000",
+        "Your request exceeded model token limit: 131072",
+        "422 `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 4000 `inputs` tokens and 500 `max_new_tokens`",
+        "The number of tokens to keep from the initial prompt is greater than the context length",
+        "400 input length 40000 exceeds what the model takes",
+        "InternalError.Algo.InvalidParameter: Range of input length should be [1, 98304]",
+        "400 messages.0.content.1.image.source.base64: image exceeds 5 MB maximum",
+        "400 Too many images in request. Max is 250.",
+        "400 request body of 1572864 bytes exceeds the limit of 1048576 bytes",
+        "400 Request exceeds the maximum size",
+        "400 Request payload size exceeds the limit",
+        "400 Invalid 'messages[0].content': string too long.",
     ],
     SPENT: [
         "429 insufficient_quota",
         "402 Insufficient credits",
+        "402 This request requires more credits, or fewer max_tokens.",
+        "429 Extra usage is required for long context requests.",
         "429 Quota exceeded for metric: generate_content_free_tier_requests, limit: 10. Please retry in 5.9s.",
         "429 You exceeded your current quota, please check your plan.",
         "out of budget, try again later",
