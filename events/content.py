@@ -56,9 +56,14 @@ def text_of(content: str | tuple[ContentBlock, ...]) -> str:
 
 
 def without_surrogates(text: str) -> str:
-    """The text with each half of a character that has no other half replaced; two halves that meet are the character."""
-    if _SURROGATE.search(text) is None:
-        return text  # a text may be hundreds of megabytes: no copy of it is made to find that out
+    """The text with each half of a character that has no other half replaced; two halves that meet are the character.
+
+    The same object where there is none: a text may be hundreds of megabytes, and no copy of it is made to find that out.
+    """
+    if type(text) is str and (
+        text.isascii() or _SURROGATE.search(text) is None
+    ):  # what is derived from it becomes plain text
+        return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 

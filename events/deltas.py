@@ -67,15 +67,15 @@ Delta = (
 
 def joined(first: Delta, second: Delta) -> Delta | None:
     """One piece for two neighbouring ones of the same block; None if they are not that. Raises nothing, whatever their fields hold."""
-    match first, second:
-        case TextDelta(), TextDelta():
-            kind: type[TextDelta | ThinkingDelta | ToolCallDelta] = TextDelta
-        case ThinkingDelta(), ThinkingDelta():
-            kind = ThinkingDelta
-        case ToolCallDelta(), ToolCallDelta():
-            kind = ToolCallDelta
-        case _:
-            return None
+    kind: type[TextDelta | ThinkingDelta | ToolCallDelta]
+    if isinstance(first, TextDelta) and isinstance(second, TextDelta):
+        kind = TextDelta
+    elif isinstance(first, ThinkingDelta) and isinstance(second, ThinkingDelta):
+        kind = ThinkingDelta
+    elif isinstance(first, ToolCallDelta) and isinstance(second, ToolCallDelta):
+        kind = ToolCallDelta
+    else:
+        return None
     at, other = first.content_index, second.content_index
     # a host may feed events of its own, and Python lets it write anything into them
     if not (type(at) is type(other) is int and at == other and type(first.delta) is type(second.delta) is str):

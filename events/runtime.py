@@ -6,7 +6,7 @@ Questions, which are answered, are in `hooks.py`.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from sapwood.events.base import Json, Number, Wire
 from sapwood.events.content import UserBlock
@@ -323,11 +323,10 @@ def name_of(event: Event) -> str:
 
 def merged(first: Event, second: Event) -> Event | None:
     """One event for two neighbouring pieces of one answer, for a reader that lags; None if they are not that. Raises nothing."""
-    match first, second:
-        case MessageUpdate(call_id=str(a), assistant_message_event=x), MessageUpdate(
-            call_id=str(b), assistant_message_event=y
-        ) if a == b:
-            piece = joined(x, y)
-            return None if piece is None else MessageUpdate(call_id=a, assistant_message_event=piece)
-        case _:
-            return None
+    if not (isinstance(first, MessageUpdate) and isinstance(second, MessageUpdate)):
+        return None
+    call, other = cast("object", first.call_id), cast("object", second.call_id)  # a host may feed events of its own
+    if not (isinstance(call, str) and isinstance(other, str) and call == other):
+        return None
+    piece = joined(first.assistant_message_event, second.assistant_message_event)
+    return None if piece is None else MessageUpdate(call_id=call, assistant_message_event=piece)

@@ -4,18 +4,21 @@
 2. A full track first merges neighbours that no cursor stands between, then drops the oldest.
 3. A cursor that fell off reads one `Resync(snapshot(), seq)` and goes on after seq, without gap or double.
 4. The work is bounded: each kept pair is offered to `merge` once, and once more when the cursor between them has moved on.
-5. What was merged stands in chunks, each at least twice as large as the next: an event is copied as often as its chunk doubles, not with
-   every event that joins it, and a slot of n events holds about log n of them.
+5. What was merged stands in chunks, each at least twice as large as the next or of less than `LUMP` events: an event is copied as often as
+   its chunk doubles, not with every event that joins it, and a slot of n events holds about log n of them.
 6. A `merge` that raises has said no. One that merges neighbours and then not their chunks costs who reads them a Resync.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias
-from weakref import WeakSet
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+from weakref import ref
 
 import msgspec
+
+LUMP: Final = 8
+"""Events of a chunk that the next one is joined to at once: so few are copied sooner than they are kept apart."""
 
 Merge: TypeAlias = Callable[[Any, Any], Any]
 """Two neighbours as one event, or None when they stay two. Pure; which neighbours of a row are merged first makes no difference."""
@@ -84,7 +87,7 @@ class Track:
         self._head = self._tail = Slot(0, None)  # the head was dropped last: nothing up to its seq is kept
         self._tried = self._head  # every kept pair before this slot was offered to merge, but for those set aside
         self._aside: dict[Slot, None] = {}  # slots that a cursor stood on when their pair was due
-        self._cursors: WeakSet[Cursor] = WeakSet()
+        self._cursors: dict[ref[Cursor], None] = {}  # a set of them that costs little to look through
 
     def append(self, event: object) -> int:
         """Number the event and keep it."""
@@ -100,12 +103,18 @@ class Track:
     def cursor(self, since: int | None) -> Cursor:
         """A cursor behind the last event, or behind event `since`."""
         cursor = Cursor(self._tail if since is None else self._find(since))
-        self._cursors.add(cursor)
+        self._cursors[ref(cursor, self._gone)] = None
         return cursor
 
     def forget(self, cursor: Cursor) -> None:
         """The cursor will not read again."""
-        self._cursors.discard(cursor)
+        self._cursors.pop(ref(cursor), None)
+
+    def _gone(self, cursor: ref[Cursor]) -> None:
+        self._cursors.pop(cursor, None)
+
+    def _living(self) -> list[Cursor]:
+        return [cursor for one in tuple(self._cursors) if (cursor := one()) is not None]
 
     def drained(self, cursor: Cursor) -> bool:
         """Whether the cursor has read everything."""
@@ -120,8 +129,7 @@ class Track:
         if following is None:
             return None
         row = list(following.row())
-        while (after := following.next) is not None and self._merged(following.last, after.first) is not None:
-            self._lay(row, after.row())
+        while (after := following.next) is not None and self._lay(row, following, after):
             following = after
         while len(row) > 1:  # from the smallest on
             if not self._join_last(row):
@@ -151,7 +159,7 @@ class Track:
 
     def _merge_one(self) -> bool:
         """Merge the first pair that merges."""
-        standing = {cursor.slot for cursor in self._cursors}
+        standing = {cursor.slot for cursor in self._living()}
         for slot in tuple(self._aside):
             if slot.seq <= self._head.seq:
                 del self._aside[slot]  # dropped, or merged away
@@ -173,12 +181,12 @@ class Track:
     def _fuse(self, slot: Slot) -> bool:
         """Take the slot's successor into it, if the two merge; cursors on the successor stand on it now."""
         following = slot.next
-        if following is None or self._merged(slot.last, following.first) is None:
+        row = slot.row()
+        if following is None or not self._lay(row, slot, following):
             return False
-        slot.chunks = slot.row()
-        self._lay(slot.chunks, following.row())
+        slot.chunks = row
         slot.last, slot.seq, slot.next = following.last, following.seq, following.next
-        for cursor in self._cursors:
+        for cursor in self._living():
             if cursor.slot is following:
                 cursor.slot = slot
         if self._tail is following:
@@ -190,12 +198,25 @@ class Track:
         self._size -= 1
         return True
 
-    def _lay(self, row: list[Chunk], more: Iterable[Chunk]) -> None:
-        """Add to a row, joining what rule 5 wants joined."""
-        for chunk in more:
+    def _lay(self, row: list[Chunk], slot: Slot, following: Slot) -> bool:
+        """Add what is kept in `following` to a row that ends with `slot` (rule 5); False where the two stay two."""
+        n, event = row[-1]
+        if n < LUMP and following.chunks is None:
+            if (merged := self._merged(event, following.first)) is None:
+                return False
+            row[-1] = (n + 1, merged)
+            self._join(row)
+            return True
+        if self._merged(slot.last, following.first) is None:
+            return False
+        for chunk in following.row():
             row.append(chunk)
-            while len(row) > 1 and row[-2][0] < 2 * row[-1][0] and self._join_last(row):
-                pass
+            self._join(row)
+        return True
+
+    def _join(self, row: list[Chunk]) -> None:
+        while len(row) > 1 and row[-1][0] >= LUMP and row[-2][0] < 2 * row[-1][0] and self._join_last(row):
+            pass
 
     def _join_last(self, row: list[Chunk]) -> bool:
         """Make the last two chunks of a row one."""

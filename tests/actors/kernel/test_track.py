@@ -350,7 +350,7 @@ class Model:
 
 def mergeable(made: Track) -> bool:
     """Whether the track still keeps a pair that it could have merged."""
-    standing = {cursor.slot for cursor in made._cursors}  # pyright: ignore[reportPrivateUsage]
+    standing = {cursor.slot for cursor in made._living()}  # pyright: ignore[reportPrivateUsage]
     slot = made._head.next  # pyright: ignore[reportPrivateUsage]
     while slot is not None and slot.next is not None:
         if slot not in standing and merge(slot.last, slot.next.first) is not None:
