@@ -15,7 +15,7 @@ from sapwood.actors.foreign import LEAVE_AFTER, Fault, outcome_of, words_of
 from sapwood.actors.kernel import Actor, Apart, OperationCrashed, Reply, Start
 from sapwood.actors.kernel.errors import alone
 from sapwood.actors.model.assembly import STOPPED, Broken, Draft, answer_of, unfinished
-from sapwood.actors.model.providers.base import Piece, Provider, Request
+from sapwood.actors.model.providers.base import Handing, Piece, Provider, Request
 from sapwood.actors.outgoing import Limited, Outbox, Outgoing, Repair, prepare
 from sapwood.actors.outgoing.texts import Hiding, hidden
 from sapwood.actors.outgoing.unveiling import Unveiling, shown_answer
@@ -167,15 +167,22 @@ class ModelActor(Actor[Generate | StopCall]):
             metadata=asked.metadata and mended(dict(asked.metadata), veil.hide),
         )
         unveiling = Unveiling(veil)
+
+        def take(piece: object) -> bool:
+            if call.over:
+                return False
+            told = call.draft.add(piece)
+            if asked.purpose == "turn":
+                for one in unveiling.rest() if told is None else unveiling.shown(told):
+                    self._publish(MessageUpdate(call_id=asked.call_id, assistant_message_event=one))
+            return told is not None
+
         async with provider.stream(detached(request)) as pieces, _closing(pieces):
+            if isinstance(pieces, Handing):
+                await pieces.each(take)
+                return
             async for piece in pieces:
-                if call.over:
-                    return
-                told = call.draft.add(piece)
-                if asked.purpose == "turn":
-                    for one in unveiling.rest() if told is None else unveiling.shown(told):
-                        self._publish(MessageUpdate(call_id=asked.call_id, assistant_message_event=one))
-                if told is None:
+                if not take(piece):
                     return
                 await trio.lowlevel.checkpoint()  # a provider that never waits must not hold up whoever would stop it
 

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import ssl
 from collections import deque
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Self
 
 import trio
 
+from sapwood.actors.model.eager import awaiting
 from sapwood.actors.model.failing import hidden
+from sapwood.actors.model.handing import GROWING, Hand
 from sapwood.actors.model.providers.base import Finish, Piece
 from sapwood.actors.model.sse import EventReader, EventTooLarge, ServerEvent
 from sapwood.actors.model.wire import Decoder
@@ -27,6 +30,10 @@ if TYPE_CHECKING:
 
 TRAILER: Final = 5.0
 """Seconds that the end of a stream may take where nothing but that is missing."""
+BATCH: Final = 64
+"""Events that are taken before others get their turn, where a server sends faster than we read: a millisecond."""
+SLACK: Final = 1 / 64
+"""Of a silence: how much longer it may last where its timer is not set again at each event, which would cost more than the event."""
 CLOSING_TIME: Final = 1.0
 """Seconds that closing a socket may take, cancelled or not: it waits for nobody."""
 
@@ -36,14 +43,12 @@ class Body:
 
     def __init__(self, response: httpx.Response) -> None:
         self._response = response
-        self._chunks = response.aiter_bytes()
+        plain = response.headers.get("content-encoding", "identity") == "identity"
+        self._chunks = response.aiter_raw() if plain else response.aiter_bytes()
 
-    async def read(self) -> bytes | None:
+    def read(self) -> Awaitable[bytes | None]:
         """The next bytes; None at the end."""
-        try:
-            return await anext(self._chunks)
-        except StopAsyncIteration:
-            return None
+        return anext(self._chunks, None)
 
     async def aclose(self) -> None:
         """Let the connection go: it is used again if all was read, and else it is closed.
@@ -77,51 +82,95 @@ class Answer:
         return self
 
     async def __anext__(self) -> Piece:
-        if not self._pieces and not self._over:
-            await self._next()
+        while not self._pieces and not self._over:
+            with trio.move_on_after(self._patience) as scope:
+                await self._next_event()
+            if scope.cancelled_caught:
+                self._fell_silent()
         if not self._pieces:
             raise StopAsyncIteration
+        return self._taken()
+
+    async def each(self, take: Callable[[Piece], bool]) -> None:
+        """See `Handing.each`. What is there at once is handed over before anything is waited for, neighbours of one block as one piece.
+
+        One timer serves all events, and is set again where that makes a difference: an event costs less than that.
+        """
+        with trio.CancelScope() as scope:
+            hand = Hand(self._pieces, take, scope.cancel)
+            count = 0
+            try:
+                while hand.open and not self._over:
+                    self._watch(scope)
+                    await self._next_event(hand.over)
+                    count += 1
+                    if count % BATCH == 0:
+                        hand.over()
+                        await trio.lowlevel.checkpoint()
+                    elif self._pieces and not isinstance(self._pieces[-1], GROWING):
+                        hand.over()
+            finally:
+                hand.over()
+        if scope.cancelled_caught and hand.open:
+            self._fell_silent()
+            hand.over()
+        self._over = True
+        if hand.fault is not None:
+            raise hand.fault
+
+    def _taken(self) -> Piece:
         piece = self._pieces.popleft()
         if isinstance(piece, Finish):
             self._over = True
             self._pieces.clear()
         return piece
 
-    async def _next(self) -> None:
-        """Read on until an event brings pieces. Raises `ProviderError`."""
+    @property
+    def _patience(self) -> float:
+        return min(TRAILER, self._idle) if self._decoder.may_end else self._idle
+
+    def _watch(self, scope: trio.CancelScope) -> None:
+        """Have the scope end after a silence from now on, or up to `SLACK` of it later."""
+        patience = self._patience if self._decoder.may_end else self._idle
+        late = scope.deadline - trio.current_time() - patience
+        if not 0 <= late <= patience * SLACK:
+            scope.deadline = trio.current_time() + patience * (1 + SLACK)
+
+    async def _next_event(self, before: Callable[[], None] | None = None) -> None:
+        """Read on until an event says something: its pieces, if it brings any. Raises `ProviderError`.
+
+        `before` is called before anything is waited for.
+        """
         trouble: ProviderError | None = None
         try:
-            while not self._pieces and not self._over:
-                limit = min(TRAILER, self._idle) if self._decoder.may_end else self._idle
-                with trio.move_on_after(limit) as scope:
-                    await self._next_event()
-                if scope.cancelled_caught:
-                    if not self._decoder.may_end:
-                        silence = f"timeout: nothing came for {self._idle:g} s"
-                        raise ProviderError(silence, kind="timeout")  # noqa: TRY301 - it ends as all trouble does
+            while True:
+                while self._events:
+                    pieces = self._decoder.feed(self._bare(self._events.popleft()))
+                    if pieces is not None:
+                        self._pieces.extend(pieces)
+                        return
+                more = self._body.read()
+                chunk = await (more if before is None else awaiting(more, before))
+                if chunk is None:
                     self._end()
+                    return
+                self._events.extend(self._reader.feed(chunk))
         except Exception as error:
             trouble = translated(error, self._key)
             if trouble is None:
                 raise
-        if trouble is not None:
-            self._over = True
-            trouble.usage = trouble.usage or self._decoder.usage
-            raise trouble
+        raise self._broken(trouble)  # out here, where it has no context
 
-    async def _next_event(self) -> None:
-        """Until one event that says something: its pieces, if it brings any."""
-        while True:
-            while self._events:
-                pieces = self._decoder.feed(self._bare(self._events.popleft()))
-                if pieces is not None:
-                    self._pieces.extend(pieces)
-                    return
-            chunk = await self._body.read()
-            if chunk is None:
-                self._end()
-                return
-            self._events.extend(self._reader.feed(chunk))
+    def _fell_silent(self) -> None:
+        """Nothing came for too long: the rest of the answer, if only its end was missing. Else `ProviderError`."""
+        if not self._decoder.may_end:
+            raise self._broken(ProviderError(f"timeout: nothing came for {self._idle:g} s", kind="timeout"))
+        self._end()
+
+    def _broken(self, trouble: ProviderError) -> ProviderError:
+        self._over = True
+        trouble.usage = trouble.usage or self._decoder.usage
+        return trouble
 
     def _bare(self, event: ServerEvent) -> ServerEvent:
         """The event without the key, before anything of it is cut or kept: a server may repeat it anywhere (M1)."""

@@ -14,7 +14,7 @@ from typing import Final, Self, assert_never
 import attrs
 import msgspec
 
-from sapwood.actors.model.checks import BadPiece, checked, sound, told
+from sapwood.actors.model.checks import BadPiece, checked, is_plain, sound, told
 from sapwood.actors.model.cost import priced
 from sapwood.actors.model.providers.base import Finish
 from sapwood.events.content import AssistantBlock, TextContent, ThinkingContent, ToolCall, without_surrogates
@@ -52,6 +52,13 @@ class Draft:
 
     def add(self, piece: object) -> Delta | None:
         """Take in the next piece: what those who read along are told, or None when the answer ends with it."""
+        if type(piece) is TextDelta and is_plain(
+            piece.content_index, piece.delta
+        ):  # what there is most of, and as it mostly is
+            parts = self._text.get(piece.content_index)
+            if parts is not None:
+                parts.append(piece.delta)
+                return piece
         try:
             good = checked(piece)
         except BadPiece as fault:

@@ -72,6 +72,11 @@ class BadPiece(ProviderError):
         self.faults = tuple(faults)
 
 
+def is_plain(at: object, text: object) -> bool:
+    """Whether a delta that stands there is good as it is, and is told as it is."""
+    return type(at) is int and 0 <= at <= LAST_INDEX and type(text) is str and text.isascii()
+
+
 def checked(piece: object) -> Piece:
     """The piece; what of it could change later is a copy. Raises `BadPiece`, which names the field. Of an end nothing is checked here."""
     kind = _kind(piece)
@@ -97,8 +102,9 @@ def told(piece: Delta) -> Delta:
     changes: dict[str, str] = {}
     for field in () if kind is None else _TEXTS[kind]:
         text: str = getattr(piece, field)
-        if type(text) is not str or not text.isascii():
-            changes[field] = without_surrogates(text)
+        good = without_surrogates(text)
+        if good is not text:
+            changes[field] = good
     return msgspec.structs.replace(piece, **changes) if changes else piece
 
 

@@ -10,14 +10,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
-import attrs
+import msgspec
 
 LARGEST: Final = 128 * 1024 * 1024
 """Bytes of one event: beyond any answer there is, and a server that never ends a line must not fill the memory."""
 
 _END: Final = re.compile(rb"\r\n|\n|\r")
+_DATA: Final = b"data: "
 _BOM: Final = b"\xef\xbb\xbf"
 
 
@@ -25,8 +27,7 @@ class EventTooLarge(ValueError):
     """An event has more than `LARGEST` bytes, or never ends."""
 
 
-@attrs.frozen
-class ServerEvent:
+class ServerEvent(msgspec.Struct, frozen=True, gc=False):
     """One event: its name, empty if it has none, and its data, whose lines are joined by LF."""
 
     name: str
@@ -66,17 +67,29 @@ class EventReader:
         else:
             lines[0] = b"".join([*self._line, lines[0]])
             self._line, self._waiting = [lines[-1]], len(lines[-1])
-            found = [event for line in lines[:-1] if (event := self._take(line)) is not None]
+            found = self._events(lines[:-1])
         if self._held + self._waiting > LARGEST:
             raise EventTooLarge(f"an event has more than {LARGEST:,} bytes")
         return found
 
-    def _take(self, line: bytes) -> ServerEvent | None:
+    def _events(self, lines: Iterable[bytes]) -> list[ServerEvent]:
+        found: list[ServerEvent] = []
+        for line in lines:
+            if line.startswith(_DATA) and self._begun:  # as most lines are
+                self._held += len(line) - len(_DATA)
+                self._data.append(line[len(_DATA) :].decode("utf-8", "replace"))
+            elif not line and self._begun:
+                if self._data:
+                    found.append(ServerEvent(self._name, "\n".join(self._data)))
+                self._name, self._data, self._held = "", [], 0
+            else:
+                self._field(line)
+        return found
+
+    def _field(self, line: bytes) -> None:
         if not self._begun:
             self._begun = True
             line = line.removeprefix(_BOM)
-        if not line:
-            return self._dispatch()
         name, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if name == b"data":
@@ -84,9 +97,3 @@ class EventReader:
             self._data.append(value.decode("utf-8", "replace"))
         elif name == b"event":
             self._name = value.decode("utf-8", "replace")
-        return None
-
-    def _dispatch(self) -> ServerEvent | None:
-        name, data = self._name, self._data
-        self._name, self._data, self._held = "", [], 0
-        return ServerEvent(name, "\n".join(data)) if data else None

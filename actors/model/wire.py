@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Final, Generic, Protocol, TypeVar
 
 import attrs
 import msgspec
@@ -19,6 +19,8 @@ from sapwood.actors.model.sse import ServerEvent
 from sapwood.events.base import Json
 from sapwood.events.errors import ProviderError
 from sapwood.events.messages import Usage
+
+T = TypeVar("T")
 
 CUT: Final = "the answer ended before it was complete"
 _encode: Final = msgspec.json.Encoder().encode
@@ -92,6 +94,25 @@ def read_json(event: ServerEvent) -> Json:
             return json.loads(event.data)
         except (ValueError, RecursionError):
             raise ProviderError(f"an event of the answer is no JSON: {event.data:.200}", kind="server") from None
+
+
+class Quick(Generic[T]):
+    """Reads the events that an answer mostly consists of, in a third of the time: by a type that says all there is to look at in one.
+
+    It changes nothing of what is read: an event of any other kind is None here, and is read as every event can be. Of a type's fields each
+    has the values for which there is nothing more to see.
+    """
+
+    def __init__(self, of: type[T]) -> None:
+        self._decode = msgspec.json.Decoder(of).decode
+
+    def read(self, event: ServerEvent) -> T | None:
+        if event.name == "error":
+            return None
+        try:
+            return self._decode(event.data)
+        except (ValueError, RecursionError):
+            return None
 
 
 def cut(usage: Usage) -> ProviderError:

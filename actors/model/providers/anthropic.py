@@ -11,9 +11,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, assert_never
+from typing import Final, Literal, assert_never
 
 import attrs
+import msgspec
 
 from sapwood.actors.model.amounts import field, text_at, tokens_of, usage_of
 from sapwood.actors.model.blocks import Blocks, as_arguments
@@ -22,7 +23,7 @@ from sapwood.actors.model.limits import output_limit
 from sapwood.actors.model.overflow import Wire
 from sapwood.actors.model.providers.base import Finish, Piece, Request
 from sapwood.actors.model.sse import ServerEvent
-from sapwood.actors.model.wire import HttpRequest, body, cut, read_json
+from sapwood.actors.model.wire import HttpRequest, Quick, body, cut, read_json
 from sapwood.actors.outgoing.instructing import instructed, notice
 from sapwood.actors.outgoing.limits import with_legal_ids
 from sapwood.actors.outgoing.rendering import OutgoingMessage
@@ -179,6 +180,20 @@ def _block(block: AssistantBlock) -> dict[str, Json]:
             assert_never(block)
 
 
+class _Said(msgspec.Struct, frozen=True, gc=False):
+    type: Literal["text_delta"]
+    text: str
+
+
+class _More(msgspec.Struct, frozen=True, gc=False):
+    type: Literal["content_block_delta"]
+    index: int
+    delta: _Said
+
+
+_MORE: Final = Quick(_More)
+
+
 class AnthropicDecoder:
     """The events of one answer."""
 
@@ -203,6 +218,9 @@ class AnthropicDecoder:
         raise cut(self.usage)
 
     def feed(self, event: ServerEvent) -> Sequence[Piece] | None:
+        more = _MORE.read(event)
+        if more is not None:
+            return self._blocks.add(more.index, more.delta.text)
         said = read_json(event)
         match field(said, "type"):
             case "message_start":

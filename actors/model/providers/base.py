@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from sapwood.actors.outgoing.rendering import OutgoingMessage
 from sapwood.events.base import Json, Number, Wire
@@ -69,4 +69,13 @@ class Provider(Protocol):
 
         What cannot be kept of what it yields, and what else it raises, is a failed answer with what came before, and is logged as a fault.
         """
+        ...
+
+
+@runtime_checkable
+class Handing(Protocol):
+    """An iterator of pieces that can also hand them over by itself: that takes less than being asked for each."""
+
+    async def each(self, take: Callable[[Piece], bool], /) -> None:
+        """Call `take` with each piece as it comes, to the last one, or until it says that it wants no more. Raises as the iterator does."""
         ...

@@ -9,10 +9,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Literal, assert_never
+from typing import Annotated, Final, Literal, assert_never
 from urllib.parse import quote
 
 import attrs
+import msgspec
 
 from sapwood.actors.model.amounts import field, text_at, tokens_of, usage_of
 from sapwood.actors.model.blocks import Blocks, as_arguments
@@ -21,7 +22,7 @@ from sapwood.actors.model.limits import output_limit
 from sapwood.actors.model.overflow import Wire
 from sapwood.actors.model.providers.base import Finish, Piece, Request
 from sapwood.actors.model.sse import ServerEvent
-from sapwood.actors.model.wire import HttpRequest, body, cut, read_json
+from sapwood.actors.model.wire import HttpRequest, Quick, body, cut, read_json
 from sapwood.actors.outgoing.instructing import instructed, notice
 from sapwood.actors.outgoing.limits import with_legal_ids
 from sapwood.actors.outgoing.rendering import OutgoingMessage
@@ -30,6 +31,7 @@ from sapwood.events.content import AssistantBlock, ImageContent, TextContent, Th
 from sapwood.events.errors import FailureKind
 from sapwood.events.failures import Failure
 from sapwood.events.messages import (
+    TOO_MUCH,
     AssistantMessage,
     StopReason,
     SystemMessage,
@@ -162,6 +164,47 @@ def _part(block: AssistantBlock) -> Json:
     return said if signature is None else {**said, "thoughtSignature": signature}
 
 
+Count = Annotated[int, msgspec.Meta(ge=0, lt=TOO_MUCH)]
+
+
+class _Counts(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    prompt_token_count: Count | None = None
+    candidates_token_count: Count | None = None
+    thoughts_token_count: Count | None = None
+    cached_content_token_count: Count | None = None
+    tool_use_prompt_token_count: Count | None = None
+    total_token_count: Count | None = None
+
+
+class _Part(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    text: str
+    thought: None = None
+    function_call: None = None
+    thought_signature: None = None
+
+
+class _Content(msgspec.Struct, frozen=True, gc=False):
+    parts: tuple[_Part]
+
+
+class _Candidate(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    content: _Content
+    finish_reason: None = None
+    finish_message: None = None
+
+
+class _More(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    candidates: tuple[_Candidate]
+    usage_metadata: _Counts | None = None
+    model_version: str = ""
+    response_id: str = ""
+    prompt_feedback: None = None
+    error: None = None
+
+
+_MORE: Final = Quick(_More)
+
+
 class GeminiDecoder:
     """The chunks of one answer."""
 
@@ -170,6 +213,8 @@ class GeminiDecoder:
         self._open: tuple[str, int] | None = None
         """The key of the text or thought that is open."""
         self._counts: dict[str, int | None] = {}
+        self._uncounted: _Counts | None = None
+        """What the last chunk said of them, if nobody has looked at it."""
         self._total: int | None = None
         self._model: str | None = None
         self._id: str | None = None
@@ -178,6 +223,8 @@ class GeminiDecoder:
 
     @property
     def usage(self) -> Usage:
+        if self._uncounted is not None:
+            self._count(msgspec.to_builtins(self._uncounted))
         return usage_of(self._counts, total=self._total)
 
     @property
@@ -190,6 +237,13 @@ class GeminiDecoder:
         return [*self._blocks.close_all(), self._finish(self._stop)]
 
     def feed(self, event: ServerEvent) -> Sequence[Piece] | None:
+        more = _MORE.read(event)
+        if more is not None and (text := more.candidates[0].content.parts[0].text):
+            self._model, self._id = more.model_version or self._model, more.response_id or self._id
+            counts = more.usage_metadata
+            if counts is not None and not counts.prompt_token_count is counts.candidates_token_count is None:
+                self._uncounted = counts
+            return self._text("text", text)
         said = read_json(event)
         if is_array(said) and said:
             said = said[0]
@@ -218,15 +272,19 @@ class GeminiDecoder:
         kind: Literal["thinking", "text"] = "thinking" if field(part, "thought") is True else "text"
         if not text and not signature:
             return []
-        pieces: list[Piece] = []
-        if self._open is None or self._open[0] != kind:
-            pieces += self._closed()
-            self._open = (kind, len(self._blocks))
-        pieces += [*self._blocks.open(self._open, kind), *self._blocks.add(self._open, text)]
-        if signature:
+        pieces = self._text(kind, text)
+        if signature and self._open is not None:
             self._blocks.sign(self._open, signature)
             pieces += self._closed()  # what comes behind it is no part of what it signs
         return pieces
+
+    def _text(self, kind: Literal["thinking", "text"], text: str) -> list[Piece]:
+        """More of the block that is open, if it is one of this kind; else a block of its own."""
+        if self._open is not None and self._open[0] == kind:
+            return list(self._blocks.add(self._open, text))
+        pieces = self._closed()
+        self._open = (kind, len(self._blocks))
+        return [*pieces, *self._blocks.open(self._open, kind), *self._blocks.add(self._open, text)]
 
     def _closed(self) -> list[Piece]:
         before, self._open = self._open, None
@@ -255,6 +313,7 @@ class GeminiDecoder:
         )
         if prompt is None and output is None:
             return False
+        self._uncounted = None
         by_tools = tokens_of(field(usage, "toolUsePromptTokenCount")) or 0
         self._counts = {
             "input": None if prompt is None else max(0, prompt - (read or 0)) + by_tools,

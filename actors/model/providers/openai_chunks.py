@@ -17,7 +17,7 @@ from sapwood.actors.model.blocks import Blocks, as_arguments
 from sapwood.actors.model.failing import failed_event
 from sapwood.actors.model.providers.base import Finish, Piece
 from sapwood.actors.model.sse import ServerEvent
-from sapwood.actors.model.wire import cut, read_json
+from sapwood.actors.model.wire import Quick, cut, read_json
 from sapwood.events.base import Json, is_array, is_object
 from sapwood.events.failures import Failure
 from sapwood.events.messages import StopReason, Usage
@@ -44,6 +44,36 @@ STOPS: Final[dict[str, StopReason]] = {
 }
 """How an answer ended. A word that is not here is an end as well: it came behind a whole answer."""
 REFUSALS: Final = {"content_filter", "sensitive"}
+
+
+class _Said(msgspec.Struct, frozen=True, gc=False):
+    content: str
+    refusal: None = None
+    reasoning_content: Literal[""] | None = None
+    reasoning: Literal[""] | None = None
+    reasoning_text: Literal[""] | None = None
+    reasoning_details: tuple[()] | None = None
+    tool_calls: tuple[()] | None = None
+    function_call: None = None
+
+
+class _Choice(msgspec.Struct, frozen=True, gc=False):
+    delta: _Said
+    finish_reason: None = None
+    usage: None = None
+
+
+class _More(msgspec.Struct, frozen=True, gc=False):
+    choices: tuple[_Choice]
+    id: str = ""
+    model: str = ""
+    object: Literal["chat.completion.chunk"] = "chat.completion.chunk"
+    usage: None = None
+    error: None = None
+    x_groq: None = None
+
+
+_MORE: Final = Quick(_More)
 
 
 class ChatDecoder:
@@ -80,6 +110,10 @@ class ChatDecoder:
         return self._finished()
 
     def feed(self, event: ServerEvent) -> Sequence[Piece] | None:
+        more = _MORE.read(event)
+        if more is not None and (text := more.choices[0].delta.content):
+            self._model, self._id = more.model or self._model, more.id or self._id
+            return self._text("text", text)
         if event.data.strip() == DONE:
             if self._stop is None:
                 raise cut(self.usage)

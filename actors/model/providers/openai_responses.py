@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, assert_never
+from typing import Final, Literal, assert_never
 
 import attrs
 import msgspec
@@ -22,7 +22,7 @@ from sapwood.actors.model.limits import output_limit
 from sapwood.actors.model.overflow import Wire
 from sapwood.actors.model.providers.base import Finish, Piece, Request
 from sapwood.actors.model.sse import ServerEvent
-from sapwood.actors.model.wire import HttpRequest, body, cut, read_json
+from sapwood.actors.model.wire import HttpRequest, Quick, body, cut, read_json
 from sapwood.actors.outgoing.instructing import instructed, notice
 from sapwood.actors.outgoing.limits import with_legal_ids
 from sapwood.actors.outgoing.rendering import OutgoingMessage
@@ -154,6 +154,15 @@ def _signed(signature: str | None) -> dict[str, Json] | None:
     return item if is_object(item) else None
 
 
+class _More(msgspec.Struct, frozen=True, gc=False):
+    type: Literal["response.output_text.delta"]
+    output_index: int
+    delta: str
+
+
+_MORE: Final = Quick(_More)
+
+
 class ResponsesDecoder:
     """The events of one answer."""
 
@@ -175,6 +184,9 @@ class ResponsesDecoder:
         raise cut(self._usage)
 
     def feed(self, event: ServerEvent) -> Sequence[Piece] | None:
+        more = _MORE.read(event)
+        if more is not None and more.output_index in self._blocks:
+            return self._blocks.add(more.output_index, more.delta)
         said = read_json(event)
         at, delta = field(said, "output_index"), text_at(said, "delta")
         match field(said, "type"):

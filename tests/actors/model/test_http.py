@@ -12,9 +12,13 @@ import trio.testing
 
 from sapwood import OpenAIChat, Published, Runtime
 from sapwood.actors.environment import Environment
-from sapwood.actors.model.providers.base import Finish, Piece
+from sapwood.actors.model.answering import BATCH, SLACK
+from sapwood.actors.model.http import HttpProvider
+from sapwood.actors.model.providers.base import Finish, Handing, Piece
 from sapwood.events.content import text_of
+from sapwood.events.deltas import TextDelta
 from sapwood.events.entries import MessageEntry
+from sapwood.events.errors import ProviderError
 from sapwood.events.failures import failure_of
 from sapwood.events.messages import AssistantMessage
 from sapwood.events.models import Model
@@ -28,16 +32,18 @@ SAYS = sse(chunk({"content": "so"}), chunk({}, "stop"), "[DONE]")
 class Slow(httpx.AsyncByteStream):
     """A body that takes its time."""
 
-    def __init__(self, *parts: bytes, wait: float) -> None:
-        self._parts, self._wait = list(parts), wait
+    def __init__(self, *parts: bytes, wait: float, then: float = 0) -> None:
+        self._parts, self._wait, self._then = list(parts), wait, then
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self
 
     async def __anext__(self) -> bytes:
         if not self._parts:
+            await trio.sleep(self._then)
             raise StopAsyncIteration
-        await trio.sleep(self._wait)
+        if self._wait:
+            await trio.sleep(self._wait)
         return self._parts.pop(0)
 
 
@@ -78,6 +84,104 @@ async def test_who_reads_slowly_is_no_silence_of_the_server(autojump_clock: trio
             seen.append(piece)
             await trio.sleep(60)
     assert isinstance(seen[-1], Finish)
+
+
+async def handed(provider: HttpProvider) -> tuple[list[tuple[float, Piece]], ProviderError | None]:
+    """The pieces that an answer hands over by itself, and when; and what broke it."""
+    told: list[tuple[float, Piece]] = []
+
+    def take(piece: Piece) -> bool:
+        told.append((trio.current_time(), piece))
+        return True
+
+    try:
+        async with provider.stream(request()) as pieces:
+            assert isinstance(pieces, Handing)
+            await pieces.each(take)
+    except ProviderError as error:
+        return told, error
+    return told, None
+
+
+EVENTS = [sse(chunk({"content": word})) for word in ("An ", "oak, ", "I ", "think.")]
+
+
+async def test_what_is_there_at_once_is_handed_over_as_one_before_anything_is_waited_for(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    first, *others = EVENTS
+    environment, _ = answering(Slow(first, b"".join(others), SAYS, wait=5))
+    began = trio.current_time()
+
+    told, error = await handed(OpenAIChat(key=None, environment=environment))
+
+    assert error is None
+    texts = [(at - began, piece.delta) for at, piece in told if isinstance(piece, TextDelta)]
+    assert texts == [(5, "An "), (10, "oak, I think."), (15, "so")]
+    assert isinstance(told[-1][1], Finish)
+
+
+async def test_a_silence_ends_an_answer_that_is_handed_over_no_sooner_and_hardly_later(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    events = [event + b"\n\n" for event in SAYS.split(b"\n\n")[:-1]]
+    environment, _ = answering(
+        Slow(*EVENTS, *events, wait=10),
+        Slow(*EVENTS, wait=4, then=1000),
+        Slow(*EVENTS, *([b": alive\n\n"] * 99), wait=4),
+    )
+    provider = OpenAIChat(key=None, idle=10, environment=environment)
+
+    assert (await handed(provider))[1] is None
+    for _ in range(2):
+        told, error = await handed(provider)
+        assert error is not None
+        assert (str(error), error.kind) == ("timeout: nothing came for 10 s", "timeout")
+        assert "".join(piece.delta for _, piece in told if isinstance(piece, TextDelta)) == "An oak, I think."
+        assert 10 <= trio.current_time() - told[-1][0] <= 10 * (1 + SLACK)
+
+
+async def test_who_takes_pieces_may_want_no_more_or_break(autojump_clock: trio.testing.MockClock) -> None:
+    environment, _ = answering(*(Slow(*EVENTS, SAYS, wait=5) for _ in range(2)))
+    provider = OpenAIChat(key=None, environment=environment)
+    seen: list[Piece] = []
+
+    def some(piece: Piece) -> bool:
+        seen.append(piece)
+        return len(seen) < 3
+
+    async with provider.stream(request()) as pieces:
+        assert isinstance(pieces, Handing)
+        await pieces.each(some)
+        with pytest.raises(StopAsyncIteration):
+            await anext(pieces)
+    assert len(seen) == 3
+
+    def breaking(_: Piece) -> bool:
+        raise KeyError("ours")
+
+    async with provider.stream(request()) as pieces:
+        assert isinstance(pieces, Handing)
+        with pytest.raises(KeyError, match="ours"):
+            await pieces.each(breaking)
+
+
+async def test_others_get_their_turn_while_a_server_sends_faster_than_we_read() -> None:
+    environment, _ = answering(Slow(*(EVENTS * 100), SAYS, wait=0))
+    turns = 0
+    over = False
+
+    async def other() -> None:
+        nonlocal turns
+        while not over:
+            turns += 1
+            await trio.lowlevel.checkpoint()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(other)
+        await handed(OpenAIChat(key=None, environment=environment))
+        over = True
+    assert turns >= 400 // BATCH
 
 
 async def test_a_fault_of_ours_is_no_fault_of_the_world() -> None:
