@@ -7,7 +7,7 @@ all.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, Generic, Protocol, TypeVar
 
 import attrs
@@ -83,6 +83,13 @@ class Codec(Protocol):
 def body(value: dict[str, Json]) -> bytes:
     """A request's body; what is None in it is left out."""
     return _encode({key: item for key, item in value.items() if item is not None})
+
+
+def labels(metadata: Mapping[str, Json] | None) -> dict[str, Json] | None:
+    """What the host has the provider told beside a request, for wires that take texts alone: the JSON of what is none. None for nothing."""
+    if not metadata:
+        return None
+    return {name: said if isinstance(said, str) else _encode(said).decode() for name, said in metadata.items()}
 
 
 def read_json(event: ServerEvent) -> Json:

@@ -88,6 +88,7 @@ class AnthropicCodec:
                     "max_tokens": limit,
                     "stream": True,
                     **_thinking(request, limit),
+                    "metadata": _metadata(request),
                     "tools": _tools(within.tools, mark) or None,
                     "system": system,
                     "messages": _messages(within.messages, mark),
@@ -108,6 +109,12 @@ def _thinking(request: Request, limit: int) -> dict[str, Json]:
     budget = min(BUDGETS.get(request.thinking_level, BUDGETS["medium"]), limit - LEAST_BUDGET)
     # too little room to think and to answer
     return {} if budget < LEAST_BUDGET else {"thinking": {"type": "enabled", "budget_tokens": budget}}
+
+
+def _metadata(request: Request) -> Json:
+    """The one thing of it that this wire has a place for: who asks."""
+    user = (request.metadata or {}).get("user_id")
+    return {"user_id": user} if isinstance(user, str) else None
 
 
 def _marked(block: dict[str, Json], mark: dict[str, Json] | None) -> dict[str, Json]:

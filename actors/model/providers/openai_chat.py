@@ -20,7 +20,7 @@ from sapwood.actors.model.limits import output_limit
 from sapwood.actors.model.overflow import Wire
 from sapwood.actors.model.providers.base import Request
 from sapwood.actors.model.providers.openai_chunks import DETAILS, THOUGHTS, ChatDecoder
-from sapwood.actors.model.wire import HttpRequest, body
+from sapwood.actors.model.wire import HttpRequest, body, labels
 from sapwood.actors.outgoing.instructing import instructed, notice
 from sapwood.actors.outgoing.limits import with_legal_ids
 from sapwood.actors.outgoing.rendering import OutgoingMessage
@@ -51,6 +51,8 @@ class ChatDialect:
     """How a model that thinks is told how much: by a word, by a word in an object, or not at all."""
     cache_key: bool = False
     """Whether it knows `prompt_cache_key`."""
+    metadata: bool = False
+    """Whether it takes `metadata`. OpenAI takes it here only of answers that it may keep, and none of ours are kept."""
     done_mark: bool = True
     """Whether its streams end with `[DONE]`; else their end is enough, once a choice said why it ended."""
 
@@ -86,6 +88,7 @@ class ChatCodec:
                     dialect.output_field: output_limit(request),
                     **_effort(request, dialect),
                     "prompt_cache_key": request.cache_key if dialect.cache_key else None,
+                    "metadata": labels(request.metadata) if dialect.metadata else None,
                     "tools": [_tool(tool) for tool in within.tools] or None,
                     "messages": [*head, *_messages(within.messages)],
                 }

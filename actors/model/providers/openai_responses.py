@@ -22,7 +22,7 @@ from sapwood.actors.model.limits import output_limit
 from sapwood.actors.model.overflow import Wire
 from sapwood.actors.model.providers.base import Finish, Piece, Request
 from sapwood.actors.model.sse import ServerEvent
-from sapwood.actors.model.wire import HttpRequest, Quick, body, cut, read_json
+from sapwood.actors.model.wire import HttpRequest, Quick, body, cut, labels, read_json
 from sapwood.actors.outgoing.instructing import instructed, notice
 from sapwood.actors.outgoing.limits import with_legal_ids
 from sapwood.actors.outgoing.rendering import OutgoingMessage
@@ -80,6 +80,7 @@ class ResponsesCodec:
                     "reasoning": {"effort": request.thinking_level, "summary": "auto"} if thinks else None,
                     "include": ["reasoning.encrypted_content"] if request.model.thinks else None,
                     "prompt_cache_key": request.cache_key,
+                    "metadata": labels(request.metadata),
                     "tools": [_tool(tool) for tool in within.tools] or None,
                     "instructions": within.prompt or None,
                     "input": _items(within.messages),

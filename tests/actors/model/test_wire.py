@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
+from sapwood.actors.model.providers.anthropic import AnthropicCodec
 from sapwood.actors.model.providers.base import Finish
+from sapwood.actors.model.providers.gemini import GeminiCodec
+from sapwood.actors.model.providers.openai_chat import ChatCodec, ChatDialect
+from sapwood.actors.model.providers.openai_responses import ResponsesCodec
 from sapwood.actors.model.sse import ServerEvent
-from sapwood.actors.model.wire import body, read_json
+from sapwood.actors.model.wire import Codec, body, read_json
 from sapwood.actors.outgoing.prepare import prepare
 from sapwood.events.deltas import TextDelta, ThinkingDelta, ToolCallEnd
 from sapwood.events.errors import ProviderError
@@ -22,6 +28,7 @@ from tests.wires import (
     finish_of,
     request,
     said_by,
+    sent,
     sse,
     thought_of,
 )
@@ -149,3 +156,24 @@ def test_only_where_a_wire_has_no_end_of_its_own_may_a_stream_just_end(wire: str
 
 def test_sse_of_a_text_is_that_text() -> None:
     assert sse("[DONE]") == b"data: [DONE]\n\n"
+
+
+METADATA = {"user_id": "u-1", "team": 7, "tags": ["a"]}
+LABELS = {"user_id": "u-1", "team": "7", "tags": '["a"]'}
+
+
+@pytest.mark.parametrize(
+    ("codec", "told"),
+    [
+        (AnthropicCodec(), {"user_id": "u-1"}),
+        (ChatCodec(), None),
+        (ChatCodec(ChatDialect(metadata=True)), LABELS),
+        (ResponsesCodec(), LABELS),
+        (GeminiCodec(), None),
+    ],
+    ids=["anthropic", "chat", "chat that takes it", "responses", "gemini"],
+)
+def test_n4_what_the_host_says_beside_a_request_goes_where_the_wire_has_a_place_for_it(codec: Codec, told: Any) -> None:
+    assert sent(codec, request(metadata=METADATA)).get("metadata") == told
+    for nothing in (None, {}, {"user_id": 7} if isinstance(codec, AnthropicCodec) else {}):
+        assert "metadata" not in sent(codec, request(metadata=nothing))
