@@ -9,7 +9,7 @@ import attrs
 import trio
 
 from sapwood.actors.model.http import HttpProvider
-from sapwood.actors.model.providers.base import Piece, Request
+from sapwood.actors.model.providers.base import Handing, Piece, Request
 from sapwood.events.errors import ProviderError
 
 Play = Callable[[trio.SocketStream], Awaitable[None]]
@@ -130,6 +130,23 @@ async def attempt(provider: HttpProvider, request: Request) -> tuple[list[Piece]
         async with provider.stream(request) as answer:
             async for piece in answer:
                 pieces.append(piece)  # noqa: PERF401 - what came before it broke counts
+    except ProviderError as error:
+        return pieces, error
+    return pieces, None
+
+
+async def handed(provider: HttpProvider, request: Request) -> tuple[list[Piece], ProviderError | None]:
+    """The same of an answer that hands its pieces over by itself."""
+    pieces: list[Piece] = []
+
+    def take(piece: Piece) -> bool:
+        pieces.append(piece)
+        return True
+
+    try:
+        async with provider.stream(request) as answer:
+            assert isinstance(answer, Handing)
+            await answer.each(take)
     except ProviderError as error:
         return pieces, error
     return pieces, None

@@ -268,6 +268,10 @@ class Recorded:
     thought_signature: str | None = None
     failure: bytes
     """An event of a failure that passes."""
+    counted: bytes
+    """An event that says some of the usage before the end says it all."""
+    usage_field: bytes
+    """Where the wire says it."""
 
 
 WIRES: Final[dict[str, Recorded]] = {
@@ -280,6 +284,8 @@ WIRES: Final[dict[str, Recorded]] = {
         call_id="toolu_1",
         thought_signature="c2ln==",
         failure=ANTHROPIC_FAILURE,
+        counted=anthropic({"type": "message_delta", "delta": {}, "usage": {"output_tokens": 7}}),
+        usage_field=b'"usage"',
     ),
     "openai_chat": Recorded(
         codec=ChatCodec(),
@@ -290,6 +296,8 @@ WIRES: Final[dict[str, Recorded]] = {
         call_id="call_1",
         thought_signature="reasoning_content",
         failure=CHAT_FAILURE,
+        counted=sse(chunk(usage={"prompt_tokens": 420, "completion_tokens": 7})),
+        usage_field=b'"usage"',
     ),
     "openai_responses": Recorded(
         codec=ResponsesCodec(),
@@ -300,6 +308,8 @@ WIRES: Final[dict[str, Recorded]] = {
         call_id="call_1",
         thought_signature=msgspec.json.encode(_REASONING_DONE).decode(),
         failure=RESPONSES_FAILURE,
+        counted=sse({"type": "response.in_progress", "response": response("in_progress", usage=RESPONSES_USAGE)}),
+        usage_field=b'"usage"',
     ),
     "gemini": Recorded(
         codec=GeminiCodec(),
@@ -310,6 +320,8 @@ WIRES: Final[dict[str, Recorded]] = {
         call_id="fc1",
         call_signature="c2ln",
         failure=GEMINI_FAILURE,
+        counted=sse({"usageMetadata": {"promptTokenCount": 420, "candidatesTokenCount": 3}}),
+        usage_field=b'"usageMetadata"',
     ),
 }
 

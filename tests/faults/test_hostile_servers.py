@@ -6,21 +6,25 @@
 from __future__ import annotations
 
 import gc
+import threading
 from collections.abc import Callable
+from itertools import product
 from random import Random
 
+import msgspec
 import psutil
 import pytest
 import trio
 import trio.testing
 
 from sapwood.actors.model.answering import TRAILER
+from sapwood.actors.model.failing import LONGEST_WAIT_MS
+from sapwood.actors.model.handing import condensed
 from sapwood.actors.model.http import HttpProvider
-from sapwood.actors.model.providers.base import Finish
-from sapwood.events.deltas import TextDelta
-from sapwood.events.errors import ProviderError
+from sapwood.actors.model.providers.base import Finish, Piece
+from sapwood.events.errors import FailureKind, ProviderError
 from sapwood.events.messages import NO_USAGE
-from tests.serving import CHUNKED, END, Play, attempt, chunked, head, serving, streamed, whole
+from tests.serving import CHUNKED, END, Play, attempt, chunked, handed, head, serving, streamed, whole
 from tests.wires import KEY, TEXT, WIRES, Recorded, call_of, decode, finish_of, request, said_by, sse
 
 each_wire = pytest.mark.parametrize("wire", WIRES)
@@ -44,6 +48,20 @@ def first_event(recorded: Recorded) -> bytes:
     return recorded.stream[: recorded.stream.find(b"\n\n") + 2]
 
 
+def all_but_the_last_event(recorded: Recorded) -> bytes:
+    return recorded.stream[: recorded.stream.rstrip(b"\n").rfind(b"\n\n") + 2]
+
+
+def counted_twice(recorded: Recorded) -> bytes:
+    """Some of the usage is said behind the first event, and again."""
+    first = first_event(recorded)
+    return first + recorded.counted * 2 + recorded.stream.removeprefix(first)
+
+
+def uncounted(recorded: Recorded) -> bytes:
+    return recorded.stream.replace(recorded.usage_field, b'"nothing"')
+
+
 def bytes_of(stream: bytes) -> list[bytes]:
     return [stream[at : at + 1] for at in range(len(stream))]
 
@@ -61,6 +79,18 @@ def dripping(part: bytes) -> Callable[[Recorded], Play]:
         return play
 
     return make
+
+
+def dripping_zeros(recorded: Recorded) -> Play:
+    """The size of a chunk that never ends: these bytes are of HTTP, and nobody above it sees them."""
+
+    async def play(stream: trio.SocketStream) -> None:
+        await stream.send_all(head("200 OK", CHUNKED) + chunked(first_event(recorded)))
+        while True:
+            await trio.sleep(20)
+            await stream.send_all(b"0")
+
+    return play
 
 
 def silent(_: Recorded) -> Play:
@@ -97,6 +127,8 @@ PAGE = b"<!doctype html><html><head><title>Maintenance</title></head><body>back 
 JSON = "application/json"
 
 ANSWER = "answer"
+UNBILLED = "an answer, and nobody knows what was billed"
+REPLACED = "an answer, and what is no character in it is replaced"
 OUTCOMES: dict[str, tuple[Callable[[Recorded], Play], str]] = {
     # a good answer, however it travels
     "whole": (lambda recorded: whole(recorded.stream), ANSWER),
@@ -111,6 +143,16 @@ OUTCOMES: dict[str, tuple[Callable[[Recorded], Play], str]] = {
         lambda recorded: whole(sse({"type": "a_later_one"}) + b": alive\n\n" + recorded.stream),
         ANSWER,
     ),
+    "with each event twice as long, in comments": (
+        lambda recorded: whole(recorded.stream.replace(b"data:", b": alive\nretry: 5\nid: 7\ndata:")),
+        ANSWER,
+    ),
+    "with some usage twice": (lambda recorded: whole(counted_twice(recorded)), ANSWER),
+    "without usage": (lambda recorded: whole(uncounted(recorded)), UNBILLED),
+    "with bytes that are no characters": (
+        lambda recorded: streamed(bytes_of(recorded.stream.replace("🌲".encode(), b"\xf0\x9f\x8c"))),
+        REPLACED,
+    ),
     "stalls behind its end": (lambda recorded: streamed([recorded.stream], then="stall"), ANSWER),
     "a megabyte behind its end": (
         lambda recorded: streamed([recorded.stream, b": x\n" * 250_000], then="stall"),
@@ -120,6 +162,11 @@ OUTCOMES: dict[str, tuple[Callable[[Recorded], Play], str]] = {
     "stalls before its headers": (silent, "timeout"),
     "stalls before its first event": (lambda _: streamed([], then="stall"), "timeout"),
     "stalls in an event": (lambda recorded: streamed([first_half(recorded)], then="stall"), "timeout"),
+    "stalls before its last event": (
+        lambda recorded: streamed([all_but_the_last_event(recorded)], then="stall"),
+        "timeout",
+    ),
+    "zeros of a chunk's size for ever": (dripping_zeros, "timeout"),
     "comments for ever": (dripping(b": alive\n\n"), "timeout"),
     "pings for ever": (dripping(b'event: ping\ndata: {"type": "ping"}\n\n'), "timeout"),
     "bytes of nothing for ever": (dripping(b"\n"), "timeout"),
@@ -129,6 +176,7 @@ OUTCOMES: dict[str, tuple[Callable[[Recorded], Play], str]] = {
     "no HTTP": (raw(b"SSH-2.0-OpenSSH_9.9\r\n"), "network"),
     "headers alone": (lambda _: streamed([]), "cut_off"),
     "one event": (lambda recorded: streamed([first_event(recorded)]), "cut_off"),
+    "all but the last event": (lambda recorded: streamed([all_but_the_last_event(recorded)]), "cut_off"),
     "half of it, and its end": (lambda recorded: streamed([first_half(recorded)]), "cut_off"),
     "half of it, and no end": (lambda recorded: streamed([first_half(recorded)], then="cut"), "network"),
     # failures
@@ -155,27 +203,94 @@ async def raw_refusal(stream: trio.SocketStream) -> None:
 @each_wire
 @pytest.mark.parametrize("played", OUTCOMES)
 async def test_each_fault_costs_one_typed_failure(wire: str, played: str, clock: trio.testing.MockClock) -> None:
+    """Whoever reads: who asks for each piece, and who has them handed over."""
     recorded = WIRES[wire]
     make, outcome = OUTCOMES[played]
-    async with serving(make(recorded)) as served, provider_at(recorded, served.url) as provider:
-        began = trio.current_time()
-        pieces, error = await attempt(provider, request())
-        took = trio.current_time() - began
+    for read in (attempt, handed):
+        async with serving(make(recorded)) as served, provider_at(recorded, served.url) as provider:
+            began = trio.current_time()
+            pieces, error = await read(provider, request())
+            took = trio.current_time() - began
 
-    if outcome == ANSWER:
-        assert error is None
-        assert pieces == decode(recorded.codec, recorded.stream)
-    else:
-        assert error is not None
-        assert not any(isinstance(piece, Finish) for piece in pieces)
-        assert error.retryable if outcome == "passes" else error.kind == outcome
-    assert took < 700  # twice the limit on silence, and nothing that adds up
-    assert len(served.requests) == 1  # I04: one attempt, whatever happens
+        if outcome in {ANSWER, UNBILLED, REPLACED}:
+            assert error is None
+            assert list(condensed(pieces)) == list(condensed(expected(recorded, outcome)))
+        else:
+            assert error is not None
+            assert not any(isinstance(piece, Finish) for piece in pieces)
+            assert error.retryable if outcome == "passes" else error.kind == outcome
+        assert took < 700  # twice the limit on silence, and nothing that adds up
+        assert len(served.requests) == 1  # I04: one attempt, whatever happens
     gc.collect()  # H10: what was left unread leaves nothing behind that complains
 
 
+def expected(recorded: Recorded, outcome: str) -> list[Piece]:
+    """The pieces of the answer, whose usage nobody told, or which had bytes that are no characters."""
+    if outcome == REPLACED:
+        broken = recorded.stream.decode().replace("🌲", "\ufffd").encode()
+        return decode(recorded.codec, broken)
+    *pieces, finish = decode(recorded.codec, recorded.stream)
+    assert isinstance(finish, Finish)
+    assert finish.usage.input
+    return [*pieces, finish if outcome == ANSWER else msgspec.structs.replace(finish, usage=NO_USAGE)]
+
+
+STATUSES: dict[int, FailureKind] = {
+    400: "bad_request",
+    401: "auth",
+    402: "quota",
+    403: "auth",
+    404: "bad_request",
+    405: "bad_request",
+    408: "timeout",
+    409: "overloaded",
+    413: "too_large",
+    418: "bad_request",
+    422: "bad_request",
+    429: "rate_limit",
+    500: "server",
+    501: "server",
+    502: "server",
+    503: "overloaded",
+    504: "timeout",
+    520: "server",
+    529: "overloaded",
+    599: "server",
+}
+BODIES = (
+    b'{"error": {"message": "as it happens"}}',
+    b'{"error": "as it happens"}',
+    b'[{"error": {"message": "as it happens", "details": [7]}}]',
+    b'{"message": "as it happens"}',
+    b'"as it happens"',
+    b"as it happens",
+    b"<html><body>as it happens</body></html>",
+    b"[" * 5_000,
+    b"",
+)
+
+
 @each_wire
-@pytest.mark.parametrize("step", [37, pytest.param(3, marks=pytest.mark.full)])
+async def test_an_error_with_any_status_is_of_the_kind_that_the_status_says(
+    wire: str, clock: trio.testing.MockClock
+) -> None:
+    recorded, asked = WIRES[wire], product(STATUSES, BODIES)
+    answers = product(STATUSES, BODIES)
+
+    async def play(stream: trio.SocketStream) -> None:
+        status, body = next(answers)
+        await whole(body, f"{status} So", kind="text/html" if body.startswith(b"<") else JSON)(stream)
+
+    async with serving(play) as served, provider_at(recorded, served.url) as provider:
+        for status, body in asked:
+            _, error = await attempt(provider, request())
+            assert error is not None
+            assert (error.kind, error.status) == (STATUSES[status], status)
+            assert "as it happens" in str(error) if b"happens" in body else str(error).startswith(str(status))
+
+
+@each_wire
+@pytest.mark.parametrize("step", [37, pytest.param(1, marks=pytest.mark.full)])
 @pytest.mark.slow
 async def test_h04_a_connection_that_is_cut_at_any_byte_gives_no_whole_answer(
     wire: str, step: int, clock: trio.testing.MockClock
@@ -212,17 +327,6 @@ async def test_what_was_billed_until_it_broke_is_told(wire: str, clock: trio.tes
 
 
 @each_wire
-async def test_characters_survive_and_what_is_none_is_replaced(wire: str, clock: trio.testing.MockClock) -> None:
-    recorded = WIRES[wire]
-    broken = recorded.stream.replace("🌲".encode(), b"\xf0\x9f\x8c")
-    async with serving(streamed(bytes_of(broken))) as served, provider_at(recorded, served.url) as provider:
-        pieces, error = await attempt(provider, request())
-
-    assert error is None
-    assert "".join(piece.delta for piece in pieces if isinstance(piece, TextDelta)) == TEXT.replace("🌲", "\ufffd")
-
-
-@each_wire
 @pytest.mark.slow
 async def test_megabytes_of_arguments_arrive(wire: str, clock: trio.testing.MockClock) -> None:
     recorded = WIRES[wire]
@@ -239,14 +343,26 @@ async def test_megabytes_of_arguments_arrive(wire: str, clock: trio.testing.Mock
     assert len(str(call_of(finish).arguments["city"])) >= 10_000_000
 
 
-RETRY_AFTER = {
-    "retry-after: 7": 7_000,
-    "retry-after: 0.25": 250,
-    "retry-after-ms: 1500": 1_500,
-    "retry-after: Thu, 01 Jan 2026 00:00:30 GMT\r\ndate: Thu, 01 Jan 2026 00:00:00 GMT": 30_000,
-    "retry-after: 18000": 18_000_000,
-    "retry-after: whenever": None,
-    "x: y": None,
+RETRY_AFTER: dict[str, tuple[str, bytes, int | None]] = {
+    "seconds": ("retry-after: 7", b"{}", 7_000),
+    "a part of a second": ("retry-after: 0.25", b"{}", 250),
+    "none": ("retry-after: 0", b"{}", 0),
+    "milliseconds": ("retry-after-ms: 1500", b"{}", 1_500),
+    "milliseconds beside seconds": ("retry-after-ms: 1500\r\nretry-after: 2", b"{}", 1_500),
+    "a date": (
+        "retry-after: Thu, 01 Jan 2026 00:00:30 GMT\r\ndate: Thu, 01 Jan 2026 00:00:00 GMT",
+        b"{}",
+        30_000,
+    ),
+    "a date that has passed": ("retry-after: Thu, 01 Jan 2015 00:00:30 GMT", b"{}", 0),
+    "hours": ("retry-after: 18000", b"{}", 18_000_000),
+    "more than a year": ("retry-after: 999999999999", b"{}", LONGEST_WAIT_MS),
+    "in words": ("x: y", b'{"error": {"message": "Please try again in 1m3.5s."}}', 63_500),
+    "a header before words": ("retry-after: 7", b'{"error": {"message": "Please try again in 20s."}}', 7_000),
+    "Google's": ("x: y", b'{"error": {"code": 429, "details": [{"retryDelay": "20s"}]}}', 20_000),
+    "nothing that can be read": ("retry-after: whenever", b"{}", None),
+    "less than nothing": ("retry-after: -5", b"{}", None),
+    "nothing": ("x: y", b"{}", None),
 }
 
 
@@ -254,14 +370,15 @@ RETRY_AFTER = {
 @pytest.mark.parametrize("said", RETRY_AFTER)
 async def test_i03_the_wait_that_is_asked_for_is_told(wire: str, said: str, clock: trio.testing.MockClock) -> None:
     recorded = WIRES[wire]
+    header, body, asked = RETRY_AFTER[said]
     async with (
-        serving(whole(b"{}", "429 Too Many Requests", said)) as served,
+        serving(whole(body, "429 Too Many Requests", header, kind=JSON)) as served,
         provider_at(recorded, served.url) as provider,
     ):
         _, error = await attempt(provider, request())
 
     assert error is not None
-    assert (error.kind, error.status, error.retry_after_ms) == ("rate_limit", 429, RETRY_AFTER[said])
+    assert (error.kind, error.status, error.retry_after_ms) == ("rate_limit", 429, asked)
 
 
 async def test_where_only_the_end_is_missing_it_is_not_waited_for(clock: trio.testing.MockClock) -> None:
@@ -335,25 +452,38 @@ async def test_m7_nothing_leaks_in_any_number_of_rounds(rounds: int) -> None:
             await stream.send_all(chunked(event))
         await stream.send_all(END)
 
+    ways = (attempt, handed)
+
     async def cancelled(provider: HttpProvider, limit: float) -> None:
         with trio.move_on_after(limit):
-            await attempt(provider, request())
+            await chance.choice(ways)(provider, request())
+
+    async def too_slow(hasty: HttpProvider) -> None:
+        _, error = await chance.choice(ways)(hasty, request())
+        assert error is None or error.kind == "timeout"
 
     async def crashing(provider: HttpProvider) -> None:
         with pytest.RaisesGroup(ZeroDivisionError):
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(attempt, provider, request())
+                nursery.start_soon(chance.choice(ways), provider, request())
                 await trio.sleep(chance.random() / 200)
                 raise ZeroDivisionError
 
-    async with serving(play) as served, provider_at(recorded, served.url, concurrency=4) as provider:
+    async with (
+        serving(play) as served,
+        provider_at(recorded, served.url, concurrency=4) as provider,
+        provider_at(recorded, served.url, concurrency=4, idle=0.002) as hasty,
+    ):
         _, error = await attempt(provider, request())
         assert error is None
         before, tasks = len(psutil.Process().net_connections()), trio.lowlevel.current_statistics().tasks_living
+        threads = threading.active_count()
         for number in range(rounds):
             async with trio.open_nursery() as nursery:
-                for _ in range(11):
+                for _ in range(9):
                     nursery.start_soon(cancelled, provider, chance.random() / 60)
+                for _ in range(2):
+                    nursery.start_soon(too_slow, hasty)
                 nursery.start_soon(crashing, provider)
             if number % 10 == 9:
                 with trio.fail_after(5):
@@ -364,10 +494,12 @@ async def test_m7_nothing_leaks_in_any_number_of_rounds(rounds: int) -> None:
         with trio.fail_after(5):
             while served.open:  # noqa: ASYNC110 - the server's tasks end by themselves
                 await trio.sleep(0.01)
-        assert provider._slots is not None
-        assert provider._slots.borrowed_tokens == 0
+        for one in (provider, hasty):
+            assert one._slots is not None
+            assert one._slots.borrowed_tokens == 0
         assert len(psutil.Process().net_connections()) <= before
         assert trio.lowlevel.current_statistics().tasks_living <= tasks + 1
+        assert threading.active_count() <= threads
     gc.collect()
 
 
