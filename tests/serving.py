@@ -135,12 +135,15 @@ async def attempt(provider: HttpProvider, request: Request) -> tuple[list[Piece]
     return pieces, None
 
 
-async def handed(provider: HttpProvider, request: Request) -> tuple[list[Piece], ProviderError | None]:
-    """The same of an answer that hands its pieces over by itself."""
+async def handed(
+    provider: HttpProvider, request: Request, then: Callable[[], None] = lambda: None
+) -> tuple[list[Piece], ProviderError | None]:
+    """The same of an answer that hands its pieces over by itself; `then` is called at each of them."""
     pieces: list[Piece] = []
 
     def take(piece: Piece) -> bool:
         pieces.append(piece)
+        then()
         return True
 
     try:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, MutableMapping
-from typing import Any
+from collections.abc import AsyncIterator
 
 import httpx
 import pytest
@@ -23,7 +22,7 @@ from sapwood.events.failures import failure_of
 from sapwood.events.messages import AssistantMessage
 from sapwood.events.models import Model
 from sapwood.events.runtime import AutoRetryStart
-from tests.serving import attempt, serving, streamed, whole
+from tests.serving import attempt, handed, serving, streamed, whole
 from tests.wires import KEY, chunk, request, sse
 
 SAYS = sse(chunk({"content": "so"}), chunk({}, "stop"), "[DONE]")
@@ -86,21 +85,11 @@ async def test_who_reads_slowly_is_no_silence_of_the_server(autojump_clock: trio
     assert isinstance(seen[-1], Finish)
 
 
-async def handed(provider: HttpProvider) -> tuple[list[tuple[float, Piece]], ProviderError | None]:
+async def handed_over(provider: HttpProvider) -> tuple[list[tuple[float, Piece]], ProviderError | None]:
     """The pieces that an answer hands over by itself, and when; and what broke it."""
-    told: list[tuple[float, Piece]] = []
-
-    def take(piece: Piece) -> bool:
-        told.append((trio.current_time(), piece))
-        return True
-
-    try:
-        async with provider.stream(request()) as pieces:
-            assert isinstance(pieces, Handing)
-            await pieces.each(take)
-    except ProviderError as error:
-        return told, error
-    return told, None
+    times: list[float] = []
+    pieces, error = await handed(provider, request(), lambda: times.append(trio.current_time()))
+    return list(zip(times, pieces, strict=True)), error
 
 
 EVENTS = [sse(chunk({"content": word})) for word in ("An ", "oak, ", "I ", "think.")]
@@ -113,7 +102,7 @@ async def test_what_is_there_at_once_is_handed_over_as_one_before_anything_is_wa
     environment, _ = answering(Slow(first, b"".join(others), SAYS, wait=5))
     began = trio.current_time()
 
-    told, error = await handed(OpenAIChat(key=None, environment=environment))
+    told, error = await handed_over(OpenAIChat(key=None, environment=environment))
 
     assert error is None
     texts = [(at - began, piece.delta) for at, piece in told if isinstance(piece, TextDelta)]
@@ -132,9 +121,9 @@ async def test_a_silence_ends_an_answer_that_is_handed_over_no_sooner_and_hardly
     )
     provider = OpenAIChat(key=None, idle=10, environment=environment)
 
-    assert (await handed(provider))[1] is None
+    assert (await handed_over(provider))[1] is None
     for _ in range(2):
-        told, error = await handed(provider)
+        told, error = await handed_over(provider)
         assert error is not None
         assert (str(error), error.kind) == ("timeout: nothing came for 10 s", "timeout")
         assert "".join(piece.delta for _, piece in told if isinstance(piece, TextDelta)) == "An oak, I think."
@@ -179,7 +168,7 @@ async def test_others_get_their_turn_while_a_server_sends_faster_than_we_read() 
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(other)
-        await handed(OpenAIChat(key=None, environment=environment))
+        await handed_over(OpenAIChat(key=None, environment=environment))
         over = True
     assert turns >= 400 // BATCH
 
@@ -294,40 +283,3 @@ async def test_a_session_talks_over_a_wire_and_says_which(autojump_clock: trio.t
     )
     assert waits == [7000]
     assert text_of(good.content) == "so"
-
-
-async def test_m1_a_failing_run_leaves_the_key_nowhere(tmp_path: object, capsys: pytest.CaptureFixture[str]) -> None:
-    from pathlib import Path
-
-    import structlog
-
-    logged: list[object] = []
-
-    def keep(_: object, __: str, event: MutableMapping[str, Any]) -> str:
-        logged.append(event)
-        return ""
-
-    path = Path(str(tmp_path)) / "a.jsonl"
-    said = f'{{"error": {{"message": "bad key {KEY}"}}}}'.encode()
-    structlog.configure(processors=[keep])
-    try:
-        async with serving(whole(said, "401 Unauthorized", kind="application/json")) as served:
-            provider = OpenAIChat(key=KEY, base_url=served.url)
-            async with (
-                Runtime(providers=[provider]) as runtime,
-                runtime.open_session(path, model=Model(provider="openai", id="gpt-x")) as session,
-            ):
-                events = session.events()
-                outcome = await session.prompt("x")
-                assert outcome.failed
-                shown = repr((session, session.entries(), session.state, runtime, vars(runtime), provider, outcome))
-                await session.close()
-                told = [repr(item) async for item in events]
-    finally:
-        structlog.reset_defaults()
-
-    left = "".join(
-        (shown, *told, repr(logged), *(file.read_text() for file in path.parent.iterdir()), *capsys.readouterr())
-    )
-    assert KEY not in left
-    assert "bad key [key]" in left
