@@ -14,16 +14,19 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterator
 from contextlib import nullcontext, suppress
+from functools import partial
 from typing import Final, Never
 
 import msgspec
 
 from sapwood.events.errors import Interference, SessionInUse, StoreConflict
 from sapwood.store.disk import Disk, Status, write_all
-from sapwood.store.known import Known, opened
+from sapwood.store.known import Known
 from sapwood.store.lock import WriterLock
 from sapwood.store.restoring import put_back
+from sapwood.store.windows import Window, windows
 
 _NONE: Final = -1
 """No descriptor."""
@@ -59,21 +62,26 @@ class GrowingFile:
         self._to_sync: set[str] = set()
         """Folders with names in them that may not be on the medium yet."""
 
-    def open(self, *, must_exist: bool = False) -> bytes:
-        """What is in the file; nothing if there is none, unless it must exist. Raises `SessionInUse`."""
+    def open(self, *, must_exist: bool = False) -> bool:
+        """Whether there is something in the file; not if there is no file, unless it must exist. Raises `SessionInUse`."""
         try:
             self._reading = self._disk.open_read(self.path)
         except FileNotFoundError:
             if must_exist:
                 raise
-            return b""
+            return False
         if self._lock is not None:
             self._lock.take(self._reading, self.path)
         self._opened = self._disk.status(self._reading)
-        data = self._disk.read(self._reading, 0, self._opened.size)
-        self._known = opened(data)
         self._to_sync = {os.path.dirname(self.path)}  # noqa: PTH120 - text paths; who made it may not have
-        return data
+        return self._opened.size > 0
+
+    def windows(self, block: int) -> Iterator[Window]:
+        """What was in it when it was opened, some `block` bytes at a time. It is known when all of it was taken."""
+        size = 0 if self._opened is None else self._opened.size
+        for window in windows(partial(self._disk.read, self._reading), size, block):
+            self._known = self._known.read(window.data)
+            yield window
 
     def open_for_writing(self) -> None:
         """Raise at once what the first append would (EACCES, EROFS, ENOTDIR), as far as it can be told without writing."""

@@ -37,7 +37,7 @@ from sapwood.store.copying import as_copied
 from sapwood.store.disk import Disk
 from sapwood.store.growing import GrowingFile
 from sapwood.store.lock import WriterLock
-from sapwood.store.scan import scan, scan_more
+from sapwood.store.scan import BLOCK, scan_more, scan_windows
 from sapwood.store.scanned import Scanned
 from sapwood.store.tree import Tree
 from sapwood.store.upcast import from_version_1, from_version_2
@@ -96,9 +96,9 @@ class JsonlStore:
         self._staged: _Staged | None = None
         self._file = self._growing(path)
         try:
-            data = self._open(path)
-            self._held = _indexed(data) if data else Scanned(makers.header())
-            self._headless = not data
+            held = self._open(path)
+            self._held = Scanned(makers.header()) if held is None else held
+            self._headless = held is None
             """Whether the header is still to be written."""
             self._be_ready()
         except NotAnEntry as error:
@@ -220,10 +220,11 @@ class JsonlStore:
     def _growing(self, path: str) -> GrowingFile:
         return GrowingFile(path, self._disk, None if self._me is None else WriterLock(self._disk, self._me))
 
-    def _open(self, path: str) -> bytes:
+    def _open(self, path: str) -> Scanned | None:
+        """What the file holds; None for one that is not there or has nothing in it."""
         try:
             self._file = self._growing(_rooted(path))
-            return self._file.open(must_exist=self._me is None)
+            return _indexed(self._file) if self._file.open(must_exist=self._me is None) else None
         except OSError as error:
             raise CannotOpen(path, error) from error
         except ValueError as error:  # a NUL in the path, or what the file system's encoding has not
@@ -280,11 +281,11 @@ class JsonlStore:
         return self.tree.id(place - 1) if 0 < place <= len(self.tree) else None
 
 
-def _indexed(data: bytes) -> Scanned:
+def _indexed(file: GrowingFile) -> Scanned:
     collecting = gc.isenabled()
     gc.disable()  # an opening makes many small objects and no garbage: 100,000 lines open in half of the time
     try:
-        return scan(data)
+        return scan_windows(file.windows(BLOCK), file.read)
     finally:
         if collecting:
             gc.enable()

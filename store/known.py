@@ -25,6 +25,10 @@ class Known(msgspec.Struct, frozen=True):
     unseen: tuple[tuple[int, bytes], ...] = ()
     """What somebody else wrote, and where."""
 
+    def read(self, lines: bytes) -> Known:
+        """With more of what was in it when we opened it, from where a line begins."""
+        return Known(self.size + len(lines), _end(self.tail, lines), lines[lines.rfind(b"\n") + 1 :])
+
     def ours(self, data: bytes) -> Known:
         """With what we appended behind it."""
         return Known(self.size + len(data), _end(self.tail, data), b"", self.unseen)
@@ -45,11 +49,6 @@ class Known(msgspec.Struct, frozen=True):
         if self.line and data.startswith(b"\n"):
             return self.size + 1, data[1:]
         return self.size - len(self.line), self.line + data
-
-
-def opened(data: bytes) -> Known:
-    """What is known of a file with this in it."""
-    return Known(len(data), _end(b"", data), data[data.rfind(b"\n") + 1 :])
 
 
 def _end(tail: bytes, data: bytes) -> bytes:

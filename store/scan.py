@@ -1,6 +1,7 @@
 """From a file's bytes to its header, its index and its damage. No I/O.
 
-1. One pass that decodes only what the tree needs; payloads stay in the file (S16). What is not read so is left to `repair`.
+1. One pass in windows of whole lines, which decodes only what the tree needs; payloads stay in the file (S16). Nearly all windows hold
+   nothing but entries, and are taken at once; the others line by line, and what is not read so is left to `repair`.
 2. Lines end at LF alone, and a CR before it is part of the end.
 3. The first header is the header, wherever it stands (S7). One that says version 1, or none, is not believed if its entries name parents.
 4. Every byte is part of an entry or of the header, ends a line, or lies in a `Damage`; reading goes on behind it. Entries that are whole
@@ -11,7 +12,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
+from itertools import accumulate, chain
 from typing import Final
 
 import attrs
@@ -22,34 +24,45 @@ from sapwood.events.codec import Envelope, decode_envelope
 from sapwood.events.damage import Damage, DamageKind
 from sapwood.events.errors import NotAnEntry
 from sapwood.store.heads import UNREADABLE, Head, decode_old, find_header
-from sapwood.store.repair import BOM, Flaw, Found, invalid_utf8, pieces_of
+from sapwood.store.telling import LOST_RECORDS, LineNumbers, misplaced, told
+from sapwood.store.repair import BOM, Flaw, Found, invalid_utf8, is_text, pieces_of
 from sapwood.store.scanned import Scanned
 from sapwood.store.upcast import from_version_1, made_up_ids
+from sapwood.store.windows import Read, Window, reading, windows
 
 _CLOSING: Final = ord("}")
-BLOCK: Final = 1 << 20
-"""Bytes that are read between two looks at the tree: enough that it does not show, and no more envelopes at a time than that holds."""
-FEW: Final = 4
-"""Entries whose characters are looked at together: most have none but ASCII, which is seen at once."""
-
-LOST_RECORDS: Final[frozenset[DamageKind]] = frozenset({"cut_line", "torn_tail", "bad_envelope", "garbage"})
-"""What may have been an entry, and is told with its id if that is still to be read."""
-
+BLOCK: Final = 1 << 18
+"""Bytes of a window: more, and what is read of one falls out of the processor's cache before it is used; less, and the calls weigh more."""
 
 _envelopes: Final = msgspec.json.Decoder(Envelope)
 
 
 def scan(data: bytes) -> Scanned:
     """Index a session's bytes. `NotAnEntry` if there is no header in them."""
-    head = find_header(data)
+    read = reading(data)
+    return scan_windows(windows(read, len(data), BLOCK), read)
+
+
+def scan_windows(windows_of: Iterable[Window], read: Read) -> Scanned:
+    """The same of a file in windows. One whose header is not in the first of them, or is not believed, is read whole for that.
+
+    `read` gives the bytes that were in a window before, where they are needed again.
+    """
+    coming = iter(windows_of)
+    first = next(coming)
+    head = _early(first)
+    if head is None:
+        whole = b"".join([first.data, *(window.data for window in coming)])
+        head, read = find_header(whole), reading(whole)
+        coming = windows(read, len(whole), BLOCK)
+        first = next(coming)
     held = Scanned(head.header, goes_on_beside=head.goes_on_beside)
-    scanning = _Scan(held, data)
+    scanning = _Scan(held, read)
     if head.goes_on_beside and head.header.version > 1:
         scanning.note("odd_version", head.offset)
-    scanning.run(scanning.after_bom(), head.start)
-    scanning.take_header(head)
-    scanning.run(head.end + 1, len(data))
-    scanning.finish(0)
+    for window in chain([first], coming):
+        scanning.take(window, head)
+    scanning.finish()
     return held
 
 
@@ -61,29 +74,47 @@ def scan_more(
     `earlier` gives the bytes of an entry that was there before; None if they are not to be had: then nothing is the same as it.
     Returns what is wrong with it. What stands for all, or for several in a row, stands for those that are read at one time.
     """
-    scanning = _Scan(held, data, earlier)
-    scanning.run(0, len(data))
-    return scanning.finish(offset)
+    scanning = _Scan(held, lambda at, length: data[at - offset : at - offset + length], earlier)
+    scanning.take(Window(offset, data, final=True))
+    return scanning.finish()
+
+
+def _early(first: Window) -> Head | None:
+    """The header, if it is to be found without the rest of the file. `NotAnEntry` if there is none."""
+    try:
+        head = find_header(first.data)
+    except NotAnEntry:
+        if first.final:
+            raise
+        return None
+    return None if head.goes_on_beside and not first.final else head
 
 
 class _Scan:
-    """One reading of bytes into what is held. Offsets are the bytes' own until it is finished."""
+    """One reading of a file, or of a part of it, into what is held."""
 
-    def __init__(self, held: Scanned, data: bytes, earlier: Callable[[int], bytes | None] = lambda _: None) -> None:
+    def __init__(self, held: Scanned, read: Read, earlier: Callable[[int], bytes | None] = lambda _: None) -> None:
         self.held = held
-        self._data = data
+        self._read_again = read
         self._earlier = earlier
-        self._ascii = data.isascii()
         self._raising = held.header.version < 2
         self._id = made_up_ids(held.header.id)
         self._first = len(held.tree)
+        self._data = b""
+        """The window that is read."""
+        self._base = 0
+        """Where it begins in the file."""
+        self._end = 0
+        """Where the file ends; in the window that it ends with, and beyond every other."""
+        self._is_text = True
         self._envelopes: list[Envelope] = []
         """Read, and not yet in the tree."""
         self._kinds: list[str] = []
         """The same of version 1, whose ids and parents go by the place."""
         self._odd = 0
         """How many of them were not a line of their own, or not read the quick way."""
-        self._lines = 0
+        self._lines = held.lines
+        self._numbers = LineNumbers(self._bytes)
         self._header_at: int | None = None
         self._flaws: list[Flaw] = []
         """Of lines, in file order."""
@@ -93,52 +124,81 @@ class _Scan:
         """Lines that end with a CR."""
         self._first_return = 0
 
-    def after_bom(self) -> int:
-        if not self._data.startswith(BOM):
-            return 0
-        self._flaws.append(Flaw("bom", 0, len(BOM)))
-        return len(BOM)
-
     def note(self, kind: DamageKind, at: int) -> None:
         """Something is wrong, and all of it is read."""
         self._flaws.append(Flaw(kind, at, 0))
 
-    def take_header(self, head: Head) -> None:
+    def take(self, window: Window, head: Head | None = None) -> None:
+        """Take in the next window, in which the header may be."""
+        self._base, self._data, final = window
+        self._end = len(self._data) if final else len(self._data) + 1
+        self._is_text = is_text(self._data)
+        self._numbers.mark(self._base, self._lines)
+        at = 0
+        if head is not None and self._base == 0 and self._data.startswith(BOM):
+            at = len(BOM)
+            self._flaws.append(Flaw("bom", 0, at))
+        if head is not None and self._base <= head.start < self._base + len(self._data):
+            self._run(at, head.start - self._base)
+            self._take_header(head)
+            at = head.end + 1 - self._base
+        self._run(at, len(self._data))
+
+    def _take_header(self, head: Head) -> None:
         """And what else is on its line."""
         self._lines += 1
         self._header_at = head.offset
-        line = self._data[head.start : head.end]
+        line = self._data[head.start - self._base : head.end - self._base]
         length = self._length_of(line, head.start)
         if length > head.length:  # it stands among others
-            self._take_pieces(line[:length], head.start, last=head.end == len(self._data))
+            self._take_pieces(line[:length], head.start, last=head.end - self._base == self._end)
             self._enter()
         self._check_characters(head.offset, head.length)
 
-    def run(self, at: int, stop: int) -> None:
+    def _run(self, at: int, stop: int) -> None:
         """Take in the lines from `at` on that begin before `stop`."""
-        while at < stop:
-            at = self._read(at, min(stop, at + BLOCK))
+        if at < stop and not self._take_plain(at, stop):
+            (self._read_old if self._raising else self._read_each)(at, stop)
             self._enter()
 
-    def finish(self, offset: int) -> tuple[Damage, ...]:
-        """What is damaged in them, `offset` being the bytes' place in the file."""
+    def finish(self) -> tuple[Damage, ...]:
+        """What is damaged in what was taken in."""
         tree, flaws = self.held.tree, self._flaws
         lost = (one for one in flaws if one.kind in LOST_RECORDS)
         tree.bridge((one.entry_id, one.parent_id) for one in lost if one.entry_id is not None)
-        flaws = sorted([*flaws, *self._more_flaws, *self._misplaced()], key=lambda one: one.offset)
-        damage = tuple(self._told(flaws, offset))
+        if self._returns:
+            self._more_flaws.append(Flaw("crlf", self._first_return, 0, count=self._returns))
+        damage = tuple(told([*flaws, *misplaced(self.held, self._first), *self._more_flaws], self._numbers, tree))
         self.held.damage += damage
-        self.held.lines += self._lines
-        if offset:
-            offsets = self.held.offsets
-            offsets[self._first :] = array("Q", (one + offset for one in offsets[self._first :]))
+        self.held.lines = self._lines
         return damage
 
-    def _read(self, at: int, stop: int) -> int:
-        """The lines that begin before `stop`; where the next one begins."""
-        if self._raising:
-            return self._read_old(at, stop)
-        data = self._data
+    def _take_plain(self, at: int, stop: int) -> bool:
+        """Take in lines that are all entries, each a line of its own and read the quick way, as nearly all windows are; else nothing."""
+        data = self._data if stop - at == len(self._data) else self._data[at:stop]
+        if self._raising or b"\r" in data:
+            return False
+        lines = data.split(b"\n")
+        if not lines[-1]:
+            lines.pop()  # behind the last line's end
+        try:
+            envelopes = [*map(_envelopes.decode, lines)]
+        except UNREADABLE:
+            return False
+        if "session" in [envelope.type for envelope in envelopes]:
+            return False
+        # spelt without a loop of ours: it is done for every line
+        lengths = [*map(len, lines)]
+        ends = accumulate(map((1).__add__, lengths), initial=self._base + at)
+        self.held.lengths.extend(array("Q", lengths))
+        self.held.offsets.extend(array("Q", [*ends][:-1]))
+        self._envelopes = envelopes
+        self._enter()
+        return True
+
+    def _read_each(self, at: int, stop: int) -> None:
+        """The lines that begin before `stop`, one by one."""
+        data, base = self._data, self._base
         find, read, add = data.find, _envelopes.decode, self._envelopes.append
         offset, length = self.held.offsets.append, self.held.lengths.append
         while at < stop:
@@ -153,13 +213,12 @@ class _Scan:
             else:
                 if envelope.type == "session":
                     self._lines += 1
-                    self._take(envelope, at, self._length_of(line, at))
+                    self._take(envelope, base + at, self._length_of(line, base + at))
                 else:
                     add(envelope)
-                    offset(at)
-                    length(end - at if line[-1] == _CLOSING else self._length_of(line, at))
+                    offset(base + at)
+                    length(end - at if line[-1] == _CLOSING else self._length_of(line, base + at))
             at = end + 1
-        return at
 
     def _enter(self) -> None:
         """Into the tree with what was read."""
@@ -174,9 +233,9 @@ class _Scan:
         self._more_flaws.extend(map(self._repeated, taken))
         self._envelopes.clear()
         self._odd = 0
-        end = first if self._ascii else len(held.offsets)
-        for place in range(first, end, FEW):
-            self._check_entries(place, min(place + FEW, end))
+        if not self._is_text:
+            for place in range(first, len(held.offsets)):
+                self._check_characters(held.offsets[place], held.lengths[place])
 
     def _taken_out(self, place: int, envelope: Envelope) -> Flaw:
         offset, length = self.held.offsets.pop(place), self.held.lengths.pop(place)
@@ -186,29 +245,27 @@ class _Scan:
         """The same of an entry whose id is taken, told apart from one that only says again what is there."""
         place = self.held.tree.index(flaw.entry_id or "")
         there = None if place is None else self._bytes_of(place)
-        same = there == self._data[flaw.offset : flaw.end]
+        same = there == self._bytes(flaw.offset, flaw.length)
         return attrs.evolve(flaw, kind="repeated_entry") if same else flaw
 
     def _bytes_of(self, place: int) -> bytes | None:
         if place < self._first:
             return self._earlier(place)
-        at = self.held.offsets[place]
-        return self._data[at : at + self.held.lengths[place]]
+        return self._bytes(self.held.offsets[place], self.held.lengths[place])
 
-    def _check_entries(self, first: int, end: int) -> None:
-        """The characters of some entries in a row: the quick way does not look at texts that it passes over."""
-        offsets, lengths = self.held.offsets, self.held.lengths
-        if not self._data[offsets[first] : offsets[end - 1] + lengths[end - 1]].isascii():
-            for place in range(first, end):
-                self._check_characters(offsets[place], lengths[place])
+    def _bytes(self, at: int, length: int) -> bytes:
+        """Some that were taken in: of the window, or read again."""
+        start = at - self._base
+        return self._data[start : start + length] if start >= 0 else self._read_again(at, length)
 
     def _check_characters(self, at: int, length: int) -> None:
-        if not (line := self._data[at : at + length]).isascii() and (flaw := invalid_utf8(line, at)):
+        """Of an entry: the quick way does not look at texts that it passes over."""
+        if not (line := self._bytes(at, length)).isascii() and (flaw := invalid_utf8(line, at)):
             self._more_flaws.append(flaw)
 
-    def _read_old(self, at: int, stop: int) -> int:
+    def _read_old(self, at: int, stop: int) -> None:
         """The same of version 1, whose lines have the ids of their places. Spelt out: it is done for every line."""
-        data, find, decode, add = self._data, self._data.find, decode_old, self._kinds.append
+        data, base, find, decode, add = self._data, self._base, self._data.find, decode_old, self._kinds.append
         offset, length = self.held.offsets.append, self.held.lengths.append
         while at < stop:
             end = find(b"\n", at)
@@ -223,25 +280,24 @@ class _Scan:
                 self._take_odd(line, at)
             else:
                 add(old.type)
-                offset(at)
-                length(end - at if line[-1] == _CLOSING else self._length_of(line, at))
+                offset(base + at)
+                length(end - at if line[-1] == _CLOSING else self._length_of(line, base + at))
             at = end + 1
-        return at
 
     def _take_odd(self, line: bytes, at: int) -> None:
         """Take in a line that the quick way does not read: whoever knows of odd payloads may (S1), or some of it can be repaired."""
         self._lines += 1
-        end = at + len(line)
+        end, start = at + len(line), self._base + at
         if not line.strip():
-            self._take_blank(at, min(end + 1, len(self._data)))
+            self._take_blank(start, self._base + min(end + 1, self._end))
             return
-        length = self._length_of(line, at)
+        length = self._length_of(line, start)
         try:
             envelope = self._read_odd(line)
         except NotAnEntry:
-            self._take_pieces(line[:length], at, last=end == len(self._data))
+            self._take_pieces(line[:length], start, last=end == self._end)
         else:
-            self._take(envelope, at, length)
+            self._take(envelope, start, length)
 
     def _take_blank(self, at: int, end: int) -> None:
         count = 1
@@ -287,32 +343,3 @@ class _Scan:
         self._first_return = self._first_return if self._returns else at + len(line) - 1
         self._returns += 1
         return len(line) - 1
-
-    def _misplaced(self) -> Iterator[Flaw]:
-        """What stands wrongly in the tree, as far as it is new; and the CRs."""
-        tree, offsets = self.held.tree, self.held.offsets
-        for place, how, parent_id in tree.misplaced():
-            if place >= self._first:
-                yield Flaw(how, offsets[place], 0, tree.id(place), parent_id)
-        if len(roots := tree.roots()) > 1 and roots[1] >= self._first:
-            yield Flaw("several_roots", offsets[roots[1]], 0, tree.id(roots[1]), count=len(roots))
-        if self._returns:
-            yield Flaw("crlf", self._first_return, 0, count=self._returns)
-
-    def _told(self, flaws: Iterable[Flaw], offset: int) -> Iterator[Damage]:
-        """In file order, with the numbers of the lines."""
-        line, at = self.held.lines + 1, 0
-        for one in flaws:
-            line += self._data.count(b"\n", at, one.offset)
-            at = one.offset
-            lost = one.entry_id if one.kind in LOST_RECORDS else None
-            yield Damage(
-                kind=one.kind,
-                line=line,
-                offset=offset + at,
-                length=one.length,
-                entry_id=one.entry_id,
-                parent_id=one.parent_id,
-                bridged=lost is not None and self.held.tree.is_bridged(lost, one.parent_id),
-                count=one.count,
-            )

@@ -21,7 +21,10 @@ from sapwood.events.codec import Envelope
 from sapwood.events.entries import BOOKKEEPING
 from sapwood.events.ids import EntryId
 from sapwood.store.any_of import AnyOf
+from sapwood.store.at_once import MANY, earlier_parents, give_back, take_ids
 from sapwood.store.children import Children
+from sapwood.store.kinds import Kinds
+from sapwood.store.tops import Tops
 
 _ROOT: Final = -1
 """In the column of parents: it has none."""
@@ -45,10 +48,8 @@ class Tree(Container[str]):
     def __init__(self) -> None:
         self._index: dict[EntryId, int] = {}
         self._ids: list[EntryId] = []
-        self._kind: array[int] = array("I")
+        self._kinds = Kinds()
         self._parent: array[int] = array("i")
-        self._kinds: list[str] = []
-        self._codes: dict[str, int] = {}
         self._tops: dict[int, None] = {}
         """Roots and detached entries, in file order."""
         self._awaited: dict[str, list[int]] = {}
@@ -71,11 +72,8 @@ class Tree(Container[str]):
         """Whether any parent stands later in the log than its child."""
         self.rehung = 0
         """How often entries that were in the log already got another parent: as long as it stays, so do all paths."""
-        self._top: array[int] = array("i")
-        """Towards the top of each entry's tree, paths halved as they are walked; as long as it was last needed."""
+        self._top = Tops(self._parent)
         self._children = Children(self._parent)
-        self._places: dict[int, array[int]] = {}
-        self._sorted = 0
         self.ids: Container[str] = AnyOf(self._index, self._awaited, self._lost)
         """Every id that is not to be made up for a new entry: those in the log, those that it names as missing parents, and lost ones."""
 
@@ -94,7 +92,7 @@ class Tree(Container[str]):
 
     def kind(self, place: int) -> str:
         """The entry's `type`."""
-        return self._kinds[self._kind[place]]
+        return self._kinds[place]
 
     def parent(self, place: int) -> int | None:
         """None for a root and for a detached entry; `detached` tells which."""
@@ -123,9 +121,7 @@ class Tree(Container[str]):
 
     def path(self, place: int | None) -> list[int]:
         """From the top of its tree to `place`, both included. Nothing for None."""
-        walked = list(self.upwards(place))
-        walked.reverse()
-        return walked
+        return [*self.upwards(place)][::-1]
 
     def is_ancestor(self, above: int, below: int) -> bool:
         """Whether `above` lies on the path to `below`. An entry lies on its own path."""
@@ -141,17 +137,15 @@ class Tree(Container[str]):
 
     def children(self, place: int | None) -> Sequence[int]:
         """In file order. For None the tops: the roots, and the entries that are detached."""
-        if place is None:
-            return tuple(self._tops)
-        return self._children.of(place)
+        return tuple(self._tops) if place is None else self._children.of(place)
 
     def of_kind(self, kind: str) -> Sequence[int]:
         """The places of all entries of a kind, in file order."""
-        for place in range(self._sorted, len(self._ids)):
-            self._places.setdefault(self._kind[place], array("i")).append(place)
-        self._sorted = len(self._ids)
-        code = self._codes.get(kind)
-        return tuple(self._places[code]) if code is not None else ()
+        return self._kinds.places_of(kind)
+
+    def latest(self, path: Sequence[int], kinds: Iterable[str]) -> Iterator[int]:
+        """Which places of a path are of these kinds, the last first; at once where the log has none of them."""
+        return self._kinds.latest(path, kinds)
 
     def tips(self) -> Sequence[int]:
         """The ends of the branches by position, in file order: entries under which there is nothing but bookkeeping (S6)."""
@@ -174,26 +168,46 @@ class Tree(Container[str]):
             self._tops[0] = None
         self._index.update(zip(ids, range(place, place + len(ids)), strict=True))
         self._ids.extend(ids)
-        self._kind.extend([self._codes[kind] if kind in self._codes else self._new_kind(kind) for kind in kinds])
+        self._kinds.extend(kinds)
         self._parent.extend(range(place - 1, place - 1 + len(ids)))  # _ROOT for the first of all
 
-    def extend(self, envelopes: Iterable[Envelope]) -> list[int]:
-        """Take entries in at the end, in their order.
+    def extend(self, envelopes: Sequence[Envelope]) -> list[int]:
+        """Take entries in at the end, in their order. Which of them (counted from 0) were refused, since their id is taken."""
+        if len(envelopes) < MANY:
+            return self._extend_each(envelopes)
+        begun = 0 if self._ids else 1  # the first of all hangs under none, and its id is free
+        self._extend_each(envelopes[:begun])
+        rest = envelopes[begun:]
+        return [] if self._extend_at_once(rest) else [begun + nth for nth in self._extend_each(rest)]
 
-        Returns which of them (counted from 0) were refused because their id is taken; the rest have the next places.
-        """
+    def _extend_at_once(self, envelopes: Sequence[Envelope]) -> bool:
+        """Take in entries that hang under earlier ones and have ids of their own, as nearly all are: all of them, or nothing."""
+        ids = [envelope.id for envelope in envelopes]
+        waited_for = self._stale or not (self._awaited.keys().isdisjoint(ids) and self._sought.isdisjoint(ids))
+        if waited_for or not take_ids(self._index, ids, len(self._ids)):
+            return False
+        parents = earlier_parents(self._index, self._ids[-1], ids, [envelope.parentId for envelope in envelopes])
+        if parents is None:
+            give_back(self._index, ids)
+            return False
+        self._ids += ids
+        self._kinds.extend([envelope.type for envelope in envelopes])
+        self._parent.extend(parents)
+        return True
+
+    def _extend_each(self, envelopes: Sequence[Envelope]) -> list[int]:
+        """The same for whatever they say."""
         refused: list[int] = []
-        index, codes, awaited = self._index, self._codes, self._awaited
-        add_id, add_kind, add_parent = self._ids.append, self._kind.append, self._parent.append
+        index, awaited = self._index, self._awaited
+        add_id, add_kind, add_parent = self._ids.append, self._kinds.append, self._parent.append
         first = place = len(self._ids)
         for nth, envelope in enumerate(envelopes):
             entry_id, kind, named = envelope.id, envelope.type, envelope.parentId
             if index.setdefault(entry_id, place) != place:
                 refused.append(nth)
                 continue
-            code = codes.get(kind)
             add_id(entry_id)
-            add_kind(code if code is not None else self._new_kind(kind))
+            add_kind(kind)
             if named is None:
                 add_parent(_ROOT)
                 self._tops[place] = None
@@ -261,20 +275,15 @@ class Tree(Container[str]):
         """Entries that name no parent, or whose lost parent named none. In file order."""
         return tuple(top for top in self._tops if self._parent[top] == _ROOT)
 
-    def _new_kind(self, kind: str) -> int:
-        code = self._codes[kind] = len(self._kinds)
-        self._kinds.append(kind)
-        return code
-
     def _adopt(self, place: int, waiting: list[int]) -> None:
-        top = self._top_of(place)
+        top = self._top.of(place)
         for child in waiting:
             if child != top:  # else `place` hangs under it: a circle
                 self._hang(child, place, top)
 
     def _hang(self, child: int, parent: int, top: int) -> None:
         self._parent[child] = parent
-        self._top[child] = top
+        self._top.hang(child, top)
         self._forward |= parent > child
         self.rehung += 1
         del self._tops[child]
@@ -296,7 +305,7 @@ class Tree(Container[str]):
                 self._parent[place] = _ROOT
                 self._bridged.append(place)
                 self.rehung += 1
-            elif (top := self._top_of(parent)) != place:
+            elif (top := self._top.of(parent)) != place:
                 self._hang(place, parent, top)
                 self._bridged.append(place)
         self._stale = False
@@ -309,7 +318,7 @@ class Tree(Container[str]):
             self._bridged.clear()
             self._passed = None
             self.rehung += 1
-            self._top = array("i")
+            self._top.forget()
             self._children.forget()
             self._stale = True
 
@@ -325,13 +334,3 @@ class Tree(Container[str]):
         end = None if at is None else ends.get(at, at)
         ends.update(dict.fromkeys(walked, end))
         return end
-
-    def _top_of(self, place: int) -> int:
-        top = self._top
-        for at in range(len(top), len(self._ids)):
-            parent = self._parent[at]
-            top.append(parent if parent >= 0 else at)
-        while top[place] != place:
-            top[place] = top[top[place]]
-            place = top[place]
-        return place

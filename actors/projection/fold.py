@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import assert_never
 
 import attrs
@@ -208,13 +209,11 @@ class Fold:
     def _continues(self, tree: Tree, fresh: Sequence[int]) -> bool:
         """Whether all that is new hangs in one line under what is folded, down to the leaf, and is to be folded step by step."""
         parent = self._leaf
-        if parent is None and self._seen > 0:
-            return False
+        if parent is None and len(tree) > 0:
+            return False  # what stands above a compaction need not even be read
         for index in fresh:
             if tree.parent(index) != parent or tree.detached(index):
                 return False
-            if self._seen == 0 and tree.kind(index) == "compaction":
-                return False  # what stands above it need not even be read
             parent = index
         return parent == tree.leaf
 
@@ -256,20 +255,21 @@ class Fold:
 
     def _choose(self, path: Sequence[int]) -> Sequence[int]:
         """The places on the path that are selected (P1); sets where the compaction at the head stands."""
-        tree = self._view.tree
-        for at in range(len(path) - 1, -1, -1):
-            if tree.kind(path[at]) == "compaction":
-                compaction = self._view.entry(path[at])
-                if isinstance(compaction, Compaction):
-                    return self._behind(compaction, at, path)
-                message = "this compaction cannot be read: the one before it speaks"
-                self.notes.append(Note("compaction_unreadable", message, compaction.id))
+        for place in self._view.tree.latest(path, ("compaction",)):
+            compaction = self._view.entry(place)
+            if isinstance(compaction, Compaction):
+                return self._behind(compaction, path.index(place), path)
+            message = "this compaction cannot be read: the one before it speaks"
+            self.notes.append(Note("compaction_unreadable", message, compaction.id))
         return range(len(path))
 
     def _behind(self, compaction: Compaction, at: int, path: Sequence[int]) -> Sequence[int]:
         self._compaction = at
         kept = self._view.tree.index(compaction.first_kept_entry_id)
-        start = next((place for place in range(at) if path[place] == kept), at)
+        start = at
+        if kept is not None:
+            with suppress(ValueError):
+                start = path.index(kept, 0, at)
         if start == at and compaction.first_kept_entry_id != compaction.id:
             message = "the first kept entry is not before the compaction on this path: nothing is kept"
             self.notes.append(Note("first_kept_missing", message, compaction.id))

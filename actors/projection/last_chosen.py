@@ -14,25 +14,23 @@ from sapwood.events.messages import AssistantMessage
 
 def last_model(view: Readable, path: Sequence[int]) -> tuple[str, str] | None:
     """Provider and id; None for a path that says nothing of a model."""
-    for index in reversed(path):
-        if view.tree.kind(index) in {"model_change", "message"}:
-            match view.entry(index):
-                case ModelChange(provider=provider, model_id=model):
-                    return provider, model
-                case MessageEntry(message=AssistantMessage(provider=provider, model=model)):
-                    return provider, model
-                case _:
-                    pass
+    for index in view.tree.latest(path, ("model_change", "message")):
+        match view.entry(index):
+            case ModelChange(provider=provider, model_id=model):
+                return provider, model
+            case MessageEntry(message=AssistantMessage(provider=provider, model=model)):
+                return provider, model
+            case _:
+                pass
     return None
 
 
 def last_thinking_level(view: Readable, path: Sequence[int]) -> str:
     """`off` for a path that says nothing of it."""
-    for index in reversed(path):
-        if view.tree.kind(index) == "thinking_level_change":
-            match view.entry(index):
-                case ThinkingLevelChange(thinking_level=level):
-                    return level
-                case _:
-                    pass
+    for index in view.tree.latest(path, ("thinking_level_change",)):
+        match view.entry(index):
+            case ThinkingLevelChange(thinking_level=level):
+                return level
+            case _:
+                pass
     return "off"

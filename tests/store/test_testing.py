@@ -45,7 +45,7 @@ class LosesTheLastLine(Sound):
 
 class IndexesFirst(Sound):
     def break_down(self, lines: Sequence[bytes]) -> None:
-        self.tree.extend(map(decode_envelope, lines))
+        self.tree.extend([*map(decode_envelope, lines)])
 
 
 class ChangesBytes(Sound):
