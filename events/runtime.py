@@ -13,6 +13,7 @@ from sapwood.events.content import UserBlock
 from sapwood.events.damage import Damage
 from sapwood.events.deltas import Delta, joined
 from sapwood.events.entries import BranchSummary, Compaction, KnownEntry
+from sapwood.events.errors import Interference
 from sapwood.events.ids import EntryId, ToolCallId
 from sapwood.events.messages import AssistantMessage, Message, ToolResultMessage, Usage
 
@@ -240,6 +241,13 @@ class SessionMoved(News, frozen=True, kw_only=True, tag="session_moved"):
     why: str
 
 
+class SessionFileLost(News, frozen=True, kw_only=True, tag="session_file_lost"):
+    """A file that is followed is no longer what it was (S9): it was deleted, replaced, made shorter or changed. Nothing comes after it."""
+
+    path: str
+    what: Interference
+
+
 class DamageFound(News, frozen=True, kw_only=True, tag="damage_found"):
     """The file is damaged, here and there (S7). It stays as it is; everything else in it is read."""
 
@@ -308,6 +316,7 @@ Event = (
     | SummarizationRetryFinished
     | UsageReported
     | SessionMoved
+    | SessionFileLost
     | DamageFound
     | StoreDegraded
     | StoreRecovered

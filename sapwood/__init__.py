@@ -1,7 +1,8 @@
 """Sapwood: an event-sourced actor runtime for agent sessions.
 
-Open a session with `open_session`, or several with a `Runtime`; read one without trio with `read`. What a host needs by name
-stands here; the kinds of event are in `sapwood.events.runtime`, those of entry in `sapwood.events.entries`.
+Open a session with `open_session`, or several with a `Runtime`; read one without trio with `read`, and `follow` one that another program
+writes. What a host needs by name stands here; the kinds of event are in `sapwood.events.runtime`, those of entry in
+`sapwood.events.entries`.
 
 A name's home is imported when the name is first used: who only reads sessions does not pay for trio, and importing this costs next to
 nothing.
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
     from sapwood.events.stats import SessionStats, Spent
     from sapwood.local.errors import LocalModelMissing, LocalServerFailed
     from sapwood.local.starting import LocalServer, local_server
+    from sapwood.following import FollowEvent, Following, follow
     from sapwood.models import known_model
     from sapwood.places import NewPlace, new_place, pi_sessions_folder, sessions_folder
     from sapwood.prices import list_price
@@ -121,6 +123,8 @@ __all__ = [
     "Finish",
     "ForkFailed",
     "Forked",
+    "FollowEvent",
+    "Following",
     "GeminiProvider",
     "Handle",
     "ImageContent",
@@ -196,6 +200,7 @@ __all__ = [
     "WrongThread",
     "builtin_tools",
     "fork",
+    "follow",
     "known_model",
     "list_price",
     "load_settings",
@@ -319,6 +324,9 @@ _HOMES = {
     "Price": "sapwood.events.models",
     "ReadSession": "sapwood.reading",
     "read": "sapwood.reading",
+    "FollowEvent": "sapwood.following",
+    "Following": "sapwood.following",
+    "follow": "sapwood.following",
     "Runtime": "sapwood.runtime",
     "open_session": "sapwood.runtime",
     "Session": "sapwood.session",

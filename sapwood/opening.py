@@ -10,7 +10,7 @@ from sapwood.actors.environment import Environment
 from sapwood.events.entries import SESSION_VERSION, Header
 from sapwood.events.errors import Refused, Writer
 from sapwood.events.ids import SessionId, check_session_id, new_entry_id, new_session_id
-from sapwood.store.jsonl import open_jsonl
+from sapwood.store.jsonl import JsonlStore, open_jsonl
 from sapwood.store.memory import MemoryStore
 from sapwood.store.port import Store
 from sapwood.taking import take_place
@@ -58,6 +58,18 @@ def open_store(
         return MemoryStore(new_header(environment, cwd=cwd, session_id=session_id))
     if not isinstance(place, str):
         return place
+    return open_file(place, environment, cwd=cwd, session_id=session_id, read_only=read_only)
+
+
+def open_file(
+    place: str,
+    environment: Environment,
+    *,
+    cwd: str | os.PathLike[str] | None = None,
+    session_id: str | None = None,
+    read_only: bool = False,
+) -> JsonlStore:
+    """The store of a file. Raises what the file says."""
     return open_jsonl(
         place,
         disk=environment.disk,

@@ -157,6 +157,11 @@ class ReadSession(Reading):
     """A session opened for reading alone. Leaving the `with` block closes its file."""
 
     def __init__(self, store: Store, counter: CounterName = DEFAULT_COUNTER) -> None:
+        self._closed = False
+        self._begin(store, counter)
+
+    def _begin(self, store: Store, counter: CounterName) -> None:
+        """Read this store from now on."""
         view = View(store)
         fold = Fold(view, Counts(counter_source(counter)))
         super().__init__(view, lambda: fold)
@@ -164,6 +169,7 @@ class ReadSession(Reading):
 
     def close(self) -> None:
         """Close the file. Twice does nothing."""
+        self._closed = True
         self._store.close()
 
     def __enter__(self) -> Self:

@@ -128,6 +128,15 @@ class JsonlStore:
     def damage(self) -> Sequence[Damage]:
         return self._held.damage
 
+    @property
+    def unfinished(self) -> int | None:
+        """Where the last line begins, if it had no end when the file was last read."""
+        return self._held.unfinished
+
+    def offset(self, index: int) -> int:
+        """Where an entry begins in the file."""
+        return self._held.offsets[index]
+
     def line(self, index: int) -> bytes:
         if self._closed:
             raise StoreClosed(self.where)

@@ -132,6 +132,8 @@ class _Scan:
         """Take in the next window, in which the header may be."""
         self._base, self._data, final = window
         self._end = len(self._data) if final else len(self._data) + 1
+        last = self._data.rfind(b"\n") + 1
+        self.held.unfinished = self._base + last if last < len(self._data) else None
         self._is_text = is_text(self._data)
         self._numbers.mark(self._base, self._lines)
         at = 0

@@ -26,6 +26,8 @@ class Scanned:
     """In file order."""
     lines: int = 0
     """How many have begun; 0 if not even the header is written."""
+    unfinished: int | None = None
+    """Where the last line begins, if the file as it was read ends without ending it."""
     goes_on_beside: bool = False
     """Whether what is added goes to a session beside it: the file's header does not say that its entries name their parents."""
 

@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "check": "sapwood.cli.check",
     "fork": "sapwood.cli.fork",
     "ls": "sapwood.cli.ls",
+    "follow": "sapwood.cli.follow",
     "replay": "sapwood.cli.replay",
     "run": "sapwood.cli.run",
     "serve-local": "sapwood.cli.serve_local",

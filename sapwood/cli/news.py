@@ -19,6 +19,7 @@ from sapwood.events.runtime import (
     Diagnostic,
     Event,
     ExtensionError,
+    SessionFileLost,
     SessionMoved,
     SessionTree,
     StoreDegraded,
@@ -65,6 +66,8 @@ def news_line(event: Event) -> str | None:
             return f"moved to {'before the first entry' if leaf is None else one_line(leaf, 40)}"
         case SessionMoved(new_path=path, why=why):
             return f"the session goes on in {named(path)}: {one_line(why)}"
+        case SessionFileLost(path=path, what=what):
+            return f"somebody has {what} {named(path)}: what stands there now is to be followed anew"
         case DamageFound(records=records):
             return f"the file is damaged in {counted(len(records), 'place')}: see `sapwood check`"
         case StoreDegraded(error_message=why):

@@ -40,35 +40,39 @@ class Printer:
         from rich.console import Console
 
         self._console = Console(file=sys.stdout)
-        self._gone = False
+        self.gone = False
+        """Whether nobody reads any more."""
 
-    def lines(self, lines: Iterable[Line]) -> None:
-        """Print each line."""
+    def lines(self, lines: Iterable[Line], *, at_once: bool = False) -> None:
+        """Print each line, until nobody reads them any more."""
         coloured = self._console.color_system is not None
         for one in lines:
-            self.text(self._coloured(one) if coloured else plain(one))
+            self.text(self._coloured(one) if coloured else plain(one), at_once=at_once)
+            if self.gone:
+                return
 
     def json(self, value: Json) -> None:
         """Print one JSON document."""
         self.text(json.dumps(value, ensure_ascii=False, indent=2).encode("utf-8", "replace").decode())
 
-    def text(self, text: str) -> None:
-        """Print a line as it is."""
-        self._write(f"{text}\n")
+    def text(self, text: str, *, at_once: bool = False) -> None:
+        """Print a line as it is; `at_once`: whoever reads it has it now, and not when there are more."""
+        self._write(f"{text}
+", flush=at_once)
 
     def flush(self) -> None:
         """Let whoever reads have what is printed by now."""
         self._write("", flush=True)
 
     def _write(self, text: str, *, flush: bool = False) -> None:
-        if self._gone:
+        if self.gone:
             return
         try:
             sys.stdout.write(text)
             if flush:
                 sys.stdout.flush()
         except BrokenPipeError:
-            self._gone = True
+            self.gone = True
             write_nowhere()
         except OSError as error:
             write_nowhere()
@@ -89,9 +93,15 @@ def session_shown(
     path: str, printer: Printer, *, as_json: bool, counter: CounterName = DEFAULT_COUNTER
 ) -> Generator[ReadSession]:
     """The session in a file, to be shown. What is wrong with the file is `Unreadable`; in JSON it is printed there, and there alone."""
+    with told_in_json(path, printer, as_json=as_json), session_at(path, counter) as session:
+        yield session
+
+
+@contextmanager
+def told_in_json(path: str, printer: Printer, *, as_json: bool) -> Generator[None]:
+    """What is wrong with the file at a path is printed in JSON, where that is wanted."""
     try:
-        with session_at(path, counter) as session:
-            yield session
+        yield
     except Unreadable as trouble:
         if as_json:
             printer.json({"path": path, "status": trouble.status, "error": trouble.format_message()})

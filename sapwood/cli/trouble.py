@@ -69,7 +69,7 @@ def session_at(path: str, counter: CounterName = DEFAULT_COUNTER) -> Generator[R
 
 @contextmanager
 def readable(path: str) -> Generator[None]:
-    """What the store says of a file, as `Unreadable`."""
+    """What reads the session at a path stands in it: whatever is wrong with the file is `Unreadable`."""
     try:
         yield
     except NotASession as error:

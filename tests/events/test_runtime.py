@@ -61,6 +61,7 @@ OURS = {
     "session_tree_failed": "targetId errorMessage? aborted fromExtension",
     "usage_reported": "purpose provider model usage",
     "session_moved": "oldPath newPath why",
+    "session_file_lost": "path what",
     "damage_found": "records",
     "store_degraded": "errorMessage waiting",
     "store_recovered": "written",

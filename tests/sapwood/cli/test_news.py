@@ -17,6 +17,7 @@ from sapwood.events.runtime import (
     Diagnostic,
     Event,
     ExtensionError,
+    SessionFileLost,
     SessionMoved,
     SessionTree,
     StoreDegraded,
@@ -60,6 +61,10 @@ def ended(text: str, *, is_error: bool) -> ToolExecutionEnd:
         (CompactionEnd(reason="manual", aborted=False, will_retry=False, error_message="x"), None),
         (SessionTree(new_leaf_id=EntryId("a"), old_leaf_id=None), "moved to a"),
         (SessionTree(new_leaf_id=None, old_leaf_id=None), "moved to before the first entry"),
+        (
+            SessionFileLost(path="a\x1b", what="replaced"),
+            "somebody has replaced a�: what stands there now is to be followed anew",
+        ),
         (SessionMoved(old_path="a", new_path="b", why="it is old"), "the session goes on in b: it is old"),
         (DamageFound(records=()), "the file is damaged in 0 places: see `sapwood check`"),
         (StoreDegraded(error_message="full", waiting=1), "the disk refuses, and what is to be written waits (Ctrl-C ends that): full"),
