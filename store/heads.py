@@ -55,6 +55,8 @@ class Head:
     goes_on_beside: bool
     """Whether what is added goes to another file: the header does not say that entries name their parents, and for other readers they
     would be one chain."""
+    is_sure: bool
+    """Whether what comes behind these bytes makes no other header of it."""
 
 
 def find_header(data: bytes) -> Head:
@@ -70,6 +72,17 @@ def find_header(data: bytes) -> Head:
     raise NotAnEntry("no line of it is a session header", data[:80])
 
 
+def early_header(data: bytes, *, final: bool) -> Head | None:
+    """The header, if the first bytes of a session tell it; None if more are needed. `NotAnEntry` if there are none and it has none."""
+    try:
+        head = find_header(data)
+    except NotAnEntry:
+        if final:
+            raise
+        return None
+    return head if head.is_sure or final else None
+
+
 def end_of_line(data: bytes, at: int) -> int:
     """Where the line that goes through `at` ends."""
     end = data.find(b"\n", at)
@@ -79,14 +92,15 @@ def end_of_line(data: bytes, at: int) -> int:
 def _head(header: Header, offset: int, length: int, start: int, data: bytes) -> Head:
     end = end_of_line(data, offset)
     goes_on_beside = header.version < _NAMES_PARENTS
-    if goes_on_beside and _all_name_their_parents(data, end + 1):
+    all_name = _all_name_their_parents(data, end + 1) if goes_on_beside else False
+    if all_name:
         header = msgspec.structs.replace(header, version=_NAMES_PARENTS)
-    return Head(header, offset, length, start, end, goes_on_beside)
+    return Head(header, offset, length, start, end, goes_on_beside, is_sure=all_name is False)
 
 
-def _all_name_their_parents(data: bytes, at: int) -> bool:
-    """Whether there are entries that can be read, and each of them does. The first one of a real version 1 session does not."""
-    any_does = False
+def _all_name_their_parents(data: bytes, at: int) -> bool | None:
+    """Whether each entry that can be read does; None if none can. The first one of a real version 1 session does not."""
+    any_does: bool | None = None
     while at < len(data):
         end = end_of_line(data, at)
         with suppress(*UNREADABLE):

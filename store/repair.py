@@ -124,17 +124,6 @@ def invalid_utf8(line: bytes, offset: int) -> Flaw | None:
     return None
 
 
-def is_text(data: bytes) -> bool:
-    """Whether there is nothing but characters in it."""
-    if data.isascii():
-        return True
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
 @attrs.frozen
 class _Record:
     start: int

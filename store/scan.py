@@ -23,16 +23,19 @@ from msgspec import UNSET
 from sapwood.events.codec import Envelope, decode_envelope
 from sapwood.events.damage import Damage, DamageKind
 from sapwood.events.errors import NotAnEntry
-from sapwood.store.heads import UNREADABLE, Head, decode_old, find_header
-from sapwood.store.telling import LOST_RECORDS, LineNumbers, misplaced, told
-from sapwood.store.repair import BOM, Flaw, Found, invalid_utf8, is_text, pieces_of
+from sapwood.store.heads import UNREADABLE, Head, decode_old, early_header, find_header
+from sapwood.store.repair import BOM, Flaw, Found, invalid_utf8, pieces_of
 from sapwood.store.scanned import Scanned
+from sapwood.store.telling import LOST_RECORDS, LineNumbers, misplaced, told
 from sapwood.store.upcast import from_version_1, made_up_ids
 from sapwood.store.windows import Read, Window, reading, windows
 
 _CLOSING: Final = ord("}")
 BLOCK: Final = 1 << 18
 """Bytes of a window: more, and what is read of one falls out of the processor's cache before it is used; less, and the calls weigh more."""
+
+FEW: Final = 4
+"""Entries whose characters are looked at together: most have none but ASCII, which is seen at once."""
 
 _envelopes: Final = msgspec.json.Decoder(Envelope)
 
@@ -50,7 +53,7 @@ def scan_windows(windows_of: Iterable[Window], read: Read) -> Scanned:
     """
     coming = iter(windows_of)
     first = next(coming)
-    head = _early(first)
+    head = early_header(first.data, final=first.final)
     if head is None:
         whole = b"".join([first.data, *(window.data for window in coming)])
         head, read = find_header(whole), reading(whole)
@@ -79,17 +82,6 @@ def scan_more(
     return scanning.finish()
 
 
-def _early(first: Window) -> Head | None:
-    """The header, if it is to be found without the rest of the file. `NotAnEntry` if there is none."""
-    try:
-        head = find_header(first.data)
-    except NotAnEntry:
-        if first.final:
-            raise
-        return None
-    return None if head.goes_on_beside and not first.final else head
-
-
 class _Scan:
     """One reading of a file, or of a part of it, into what is held."""
 
@@ -106,7 +98,7 @@ class _Scan:
         """Where it begins in the file."""
         self._end = 0
         """Where the file ends; in the window that it ends with, and beyond every other."""
-        self._is_text = True
+        self._ascii = True
         self._envelopes: list[Envelope] = []
         """Read, and not yet in the tree."""
         self._kinds: list[str] = []
@@ -134,7 +126,7 @@ class _Scan:
         self._end = len(self._data) if final else len(self._data) + 1
         last = self._data.rfind(b"\n") + 1
         self.held.unfinished = self._base + last if last < len(self._data) else None
-        self._is_text = is_text(self._data)
+        self._ascii = self._data.isascii()
         self._numbers.mark(self._base, self._lines)
         at = 0
         if head is not None and self._base == 0 and self._data.startswith(BOM):
@@ -235,9 +227,9 @@ class _Scan:
         self._more_flaws.extend(map(self._repeated, taken))
         self._envelopes.clear()
         self._odd = 0
-        if not self._is_text:
-            for place in range(first, len(held.offsets)):
-                self._check_characters(held.offsets[place], held.lengths[place])
+        end = first if self._ascii else len(held.offsets)
+        for place in range(first, end, FEW):
+            self._check_entries(place, min(place + FEW, end))
 
     def _taken_out(self, place: int, envelope: Envelope) -> Flaw:
         offset, length = self.held.offsets.pop(place), self.held.lengths.pop(place)
@@ -260,8 +252,15 @@ class _Scan:
         start = at - self._base
         return self._data[start : start + length] if start >= 0 else self._read_again(at, length)
 
+    def _check_entries(self, first: int, end: int) -> None:
+        """The characters of some entries in a row: the quick way does not look at texts that it passes over."""
+        offsets, lengths = self.held.offsets, self.held.lengths
+        at = offsets[first]
+        if not self._bytes(at, offsets[end - 1] + lengths[end - 1] - at).isascii():
+            for place in range(first, end):
+                self._check_characters(offsets[place], lengths[place])
+
     def _check_characters(self, at: int, length: int) -> None:
-        """Of an entry: the quick way does not look at texts that it passes over."""
         if not (line := self._bytes(at, length)).isascii() and (flaw := invalid_utf8(line, at)):
             self._more_flaws.append(flaw)
 

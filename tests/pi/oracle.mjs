@@ -27,6 +27,7 @@
 //   { op: "cost", dir, count, text }           -> seconds of CPU for so many appends of a message of that text to a new session
 //   { op: "listing", dir, cwd }                -> seconds of CPU for Pi's list of a folder, and how many sessions it has
 //   { op: "forking", path, dir, cwd, leaf? }   -> seconds of CPU for Pi's copy of a whole file, or of the path to `leaf`; the copy is removed
+//   { op: "opening", path }                    -> seconds of CPU for SessionManager.open, and how many entries it has
 //   { op: "rebuilding", path, times }          -> seconds of CPU for Pi's buildSessionContext after each of so many appends, without the
 //       appends, and how many messages the last one had; the file is copied first
 //
@@ -195,6 +196,13 @@ function appendAll(manager, appends) {
   return { ids, names, leaf: manager.getLeafId() };
 }
 
+function opening({ path: file }) {
+  const started = process.cpuUsage();
+  const manager = SessionManager.open(existing(file));
+  const used = process.cpuUsage(started);
+  return { seconds: (used.user + used.system) / 1e6, entries: manager.getEntries().length };
+}
+
 function rebuilding({ path: original, times }) {
   const file = path.join(scratch, "rebuilding.jsonl");
   fs.copyFileSync(existing(original), file);
@@ -282,6 +290,7 @@ const ANSWER = {
   plans: (question) => ({ answers: question.files.map(plans) }),
   branches: (question) => ({ answers: question.files.map(branches) }),
   planning,
+  opening,
   rebuilding,
   append: (question) => {
     const manager = SessionManager.open(existing(question.path));

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from sapwood.events.errors import NotAnEntry
-from sapwood.store.heads import end_of_line, find_header
+from sapwood.store.heads import early_header, end_of_line, find_header
 from tests.store.stores import file_of, header_of, line
 
 HEAD = header_of(3)
@@ -48,3 +48,26 @@ def test_nothing_speaks_against_version_1_where_no_entry_can_be_read(rest: bytes
     head = find_header(header_of(None) + b"\n" + rest)
 
     assert (head.header.version, head.goes_on_beside) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("head", "rest", "sure"),
+    [
+        (HEAD, b"", True),
+        (header_of(None), b"", False),
+        (header_of(None), b"rubbish\n", False),
+        (header_of(None), line("a") + b"\n", False),
+        (header_of(None), line("a") + b'\n{"type":"message"}\n', True),
+    ],
+)
+def test_it_is_sure_when_nothing_that_follows_could_make_another_of_it(head: bytes, rest: bytes, sure: bool) -> None:
+    assert find_header(head + b"\n" + rest).is_sure == sure
+
+
+def test_it_is_told_early_where_the_first_bytes_tell_it() -> None:
+    old = header_of(None) + b"\n"
+    assert early_header(HEAD + b"\n", final=False) == find_header(HEAD + b"\n")
+    assert early_header(old, final=True) == find_header(old)
+    assert early_header(old, final=False) is early_header(b"rubbish\n", final=False) is None
+    with pytest.raises(NotAnEntry):
+        early_header(b"rubbish\n", final=True)
