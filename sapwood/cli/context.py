@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, assert_never
 
 import msgspec
@@ -43,13 +43,16 @@ COUNTERS: Final[dict[CounterName, str]] = {
 """Who counted, for people."""
 
 
-def show(session: Reading, *, window: int | None, full: bool) -> Iterator[Line]:
-    """Each message with its role, tokens and entry; then the sums."""
+def show(session: Reading, *, window: int | None, full: bool, last: int | None = None) -> Iterator[Line]:
+    """Each message with its role, tokens and entry, or the `last` ones; then the sums of all."""
     context = session.context()
     short = short_ids(session.tree())
     yield line(Piece(f"{'role':18}{'tokens':>8}  {'entry':8}  text", "dim"))
     told: set[str] = set()
-    for item in context.items:
+    items = last_of(context.items, last)
+    if len(items) < len(context.items):
+        yield line(Piece(f"({counted(len(context.items) - len(items), 'message')} before these)", "dim"))
+    for item in items:
         if item.entry_id in context.gaps and item.entry_id not in told:
             told.add(item.entry_id)
             lost = cut(context.gaps[item.entry_id], 40)
@@ -69,8 +72,13 @@ def show(session: Reading, *, window: int | None, full: bool) -> Iterator[Line]:
     yield from damage_in_short(session)
 
 
-def to_json(session: Reading, *, window: int | None) -> Json:
-    """The context as plain values."""
+def last_of(items: Sequence[ContextItem], last: int | None) -> Sequence[ContextItem]:
+    """So many, from the end."""
+    return items if last is None else items[max(0, len(items) - last) :]
+
+
+def to_json(session: Reading, *, window: int | None, last: int | None = None) -> Json:
+    """The context as plain values; of its messages, the `last` ones."""
     context = session.context()
     usage, measured = session.context_usage(_model(context, window)), session.measured()
     return {
@@ -85,7 +93,7 @@ def to_json(session: Reading, *, window: int | None) -> Json:
                 "text": message_in_words(item.message),
                 "message": msgspec.to_builtins(item.message),
             }
-            for item in context.items
+            for item in last_of(context.items, last)
         ],
         "absent": dict(context.absent),
         "gaps": dict(context.gaps),

@@ -46,24 +46,27 @@ class Placed:
         return f"{self.before[:-3]}├─ " if self.begins else self.before
 
 
-def placed(tree: Tree) -> Iterator[Placed]:
-    """Every entry in the order of drawing."""
-    on_path = frozenset(tree.upwards(tree.leaf))
-    todo = list(_hung(tree.children(None), on_path, Placed(-1)))
+def placed(tree: Tree, first: int = 0) -> Iterator[Placed]:
+    """Every entry from the place `first` on, in the order of drawing: what hangs under an earlier one stands at the top."""
+    on_path = _on_path(tree, first)
+    todo = list(_hung(_tops(tree, first), on_path, Placed(-1)))
     while todo:
         one = todo.pop()
         yield one
-        todo.extend(_hung(tree.children(one.index), on_path, one))
+        todo.extend(_hung([child for child in tree.children(one.index) if child >= first], on_path, one))
 
 
-def draw(session: Reading) -> Iterator[Line]:
-    """The session in a line, then its tree."""
+def draw(session: Reading, *, last: int | None = None) -> Iterator[Line]:
+    """The session in a line, then its tree, or what of it is in its `last` entries."""
     tree, labels = session.tree(), session.labels()
-    on_path = frozenset(tree.upwards(tree.leaf))
+    first = first_of(tree, last)
+    on_path = _on_path(tree, first)
     short = short_ids(tree)
     marks = _marks(tree)
     yield line(Piece(short(session.header.id), "name"), f"  {_about(session)}")
-    for one in placed(tree):
+    if first:
+        yield line(Piece(f"({counted(first, 'entry', 'entries')} before these)", "dim"))
+    for one in placed(tree, first):
         entry_id = tree.id(one.index)
         entry = session.entry(entry_id)
         if entry is None:
@@ -83,16 +86,22 @@ def draw(session: Reading) -> Iterator[Line]:
     yield from damage_in_short(session)
 
 
-def to_json(session: Reading) -> Json:
-    """The tree as plain values, in the order of drawing."""
+def first_of(tree: Tree, last: int | None) -> int:
+    """The place from which on there are so many entries; 0 for all of them."""
+    return 0 if last is None else max(0, len(tree) - last)
+
+
+def to_json(session: Reading, *, last: int | None = None) -> Json:
+    """The tree, or its `last` entries, as plain values, in the order of drawing."""
     tree, labels = session.tree(), session.labels()
-    on_path = frozenset(tree.upwards(tree.leaf))
+    first = first_of(tree, last)
+    on_path = _on_path(tree, first)
     position = tree.position(tree.leaf)
     return {
         "session": session_json(session),
         "leaf": None if tree.leaf is None else tree.id(tree.leaf),
         "position": None if position is None else tree.id(position),
-        "entries": [_entry_json(session, one, labels, on_path=one.index in on_path) for one in placed(tree)],
+        "entries": [_entry_json(session, one, labels, on_path=one.index in on_path) for one in placed(tree, first)],
         "damage": damage_json(session.damage),
     }
 
@@ -111,9 +120,28 @@ def session_json(session: Reading) -> Json:
 
 
 def short_ids(tree: Tree) -> Callable[[str], str]:
-    """Cuts ids to what a person needs of them."""
-    taken = Counter(tree.id(index)[:SHORT] for index in range(len(tree)))
-    return lambda entry_id: entry_id if taken[entry_id[:SHORT]] > 1 else entry_id[:SHORT]
+    """Cuts ids to what a person needs of them. They are looked at when the first long one comes: in most sessions none does."""
+    taken = Counter[str]()
+
+    def short(entry_id: str) -> str:
+        if len(entry_id) > SHORT and not taken:
+            taken.update(tree.id(index)[:SHORT] for index in range(len(tree)))
+        return entry_id if taken[entry_id[:SHORT]] > 1 else entry_id[:SHORT]
+
+    return short
+
+
+def _on_path(tree: Tree, first: int) -> Container[int]:
+    """What the leaf hangs under, from a place on."""
+    return frozenset(place for place in tree.upwards(tree.leaf) if place >= first)
+
+
+def _tops(tree: Tree, first: int) -> Sequence[int]:
+    """What hangs under nothing from a place on."""
+    if first == 0:
+        return tree.children(None)
+    parents = ((place, tree.parent(place)) for place in range(first, len(tree)))
+    return [place for place, parent in parents if parent is None or parent < first]
 
 
 def _hung(children: Sequence[int], on_path: Container[int], parent: Placed) -> Iterator[Placed]:

@@ -6,19 +6,22 @@ import click
 
 from sapwood.cli.news import news_line
 from sapwood.cli.printing import Printer, told_in_json
+from sapwood.cli.progress import said_if_slow
 from sapwood.cli.trouble import CANNOT, complain, readable
 from sapwood.events.codec import encode_event
 from sapwood.events.entries import Entry
 from sapwood.events.runtime import EntryAppended
 from sapwood.following import FollowEvent, Following, follow
 from sapwood.words.describing import entry_in_words, kind_in_words
-from sapwood.words.wording import Line, Piece, cut, line
+from sapwood.words.wording import Line, Piece, cut, line, named
 
 
 async def shown(path: str, last: int | None, as_json: bool, printer: Printer) -> None:
     """Show what comes until nobody reads it any more, or the file is lost: then the exit code says so."""
     with told_in_json(path, printer, as_json=as_json), readable(path):
-        async with follow(path, last=last) as following:
+        with said_if_slow(f"reading {named(path)}"):
+            opened = follow(path, last=last)
+        async with opened as following:
             async for event in following:
                 _show(event, following, printer, as_json=as_json)
                 if printer.gone:

@@ -23,8 +23,11 @@ from sapwood.events.messages import TOO_MUCH
     show_default=True,
     help="What counts tokens: as OpenAI's models do (cl100k_base where tiktoken has it already), or Pi's rule of thumb.",
 )
+@click.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N messages; the sums are of all.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document instead of lines.")
-def command(file: str, *, full: bool, window: int | None, counter: CounterName, as_json: bool) -> None:
+def command(
+    file: str, *, full: bool, window: int | None, counter: CounterName, last: int | None, as_json: bool
+) -> None:
     """Show what the model would see next of the session in FILE, which is only read.
 
     A line is a message: its role, its tokens, the entry that it comes from, and how it begins. A message that
@@ -43,7 +46,7 @@ def command(file: str, *, full: bool, window: int | None, counter: CounterName, 
     "absent": {entry: reason}, "gaps": {entry: the lost parent}, "model": {"provider", "id"} or null, "thinkingLevel",
     "totals": {"messages", "unsent", "tokens", "sentTokens", "counter"},
     "usage": {"tokens", "window", "percent", "text", "source", "counter"}, "damage": as `sapwood check` has it};
-    a message is {"role", "tokens", "entryId", "unsent", "text", "message"}.
+    a message is {"role", "tokens", "entryId", "unsent", "text", "message"}, with --last the last ones alone.
     The id is null if the file is empty. Of a file with no session to read, {"path", "status", "error"},
     as `sapwood check` has them.
     """
@@ -53,6 +56,6 @@ def command(file: str, *, full: bool, window: int | None, counter: CounterName, 
     printer = Printer()
     with session_shown(file, printer, as_json=as_json, counter=counter) as session:
         if as_json:
-            printer.json(to_json(session, window=window))
+            printer.json(to_json(session, window=window, last=last))
         else:
-            printer.lines(show(session, window=window, full=full))
+            printer.lines(show(session, window=window, full=full, last=last))

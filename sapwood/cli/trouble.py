@@ -13,6 +13,7 @@ from typing import IO, Any, ClassVar, Final, Literal
 
 import click
 
+from sapwood.cli.progress import said_if_slow
 from sapwood.events.context import DEFAULT_COUNTER, CounterName
 from sapwood.events.errors import CannotOpen, NotASession, StoreError
 from sapwood.reading import ReadSession, read
@@ -63,8 +64,11 @@ def session_at(path: str, counter: CounterName = DEFAULT_COUNTER) -> Generator[R
     from sapwood.cli.finding import path_of
 
     path = path_of(path)
-    with readable(path), read(path, counter=counter) as session:
-        yield session
+    with readable(path):
+        with said_if_slow(f"reading {named(path)}"):
+            opened = read(path, counter=counter)
+        with opened as session:
+            yield session
 
 
 @contextmanager

@@ -201,3 +201,15 @@ def test_a_counter_that_is_not_to_be_had_is_told(tmp_path: Path, monkeypatch: py
 
     assert lines[-4] == "2 tokens are sent, counted by the heuristic (four characters a token)"
     assert lines[-3].startswith("the ranks of o200k_base are not on this machine: tokens are estimated")
+
+
+def test_the_last_messages_are_shown_by_themselves_and_the_sums_are_of_all(tmp_path: Path) -> None:
+    path = session_file(tmp_path, *talk())
+    whole = shown(path)
+    with read(path, counter="heuristic") as session:
+        lines = [plain(line) for line in show(session, window=None, full=False, last=1)]
+        document = json.loads(json.dumps(to_json(session, window=None, last=1)))
+
+    assert lines == [whole[0], "(3 messages before these)", *whole[4:]]
+    assert [one["entryId"] for one in document["messages"]] == ["55555555"]
+    assert document["totals"]["messages"] == 4

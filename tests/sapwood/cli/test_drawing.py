@@ -205,3 +205,41 @@ def test_the_json_of_an_empty_session_is_empty(content: str | None, tmp_path: Pa
         value = to_json(session)
 
     assert (value["leaf"], value["position"], value["entries"]) == (None, None, [])
+
+
+def test_the_last_entries_are_drawn_by_themselves(tmp_path: Path) -> None:
+    path = session_file(tmp_path, said("a", None), said("b", "a"), said("c", "a"), said("d", "b"), said("e", "c"))
+    with read(path) as session:
+        lines = [plain(line) for line in draw(session, last=3)]
+        json: Any = to_json(session, last=3)
+
+    assert lines[1:] == [
+        "(2 entries before these)",
+        "├─ ○ d  user         hi",
+        "● c  user         hi",
+        "● e  user         hi  <- leaf, position",
+    ]
+    assert [(one["id"], one["parentId"], one["onPath"]) for one in json["entries"]] == [
+        ("d", "b", False),
+        ("c", "a", True),
+        ("e", "c", True),
+    ]
+
+
+@given(st.lists(st.integers(0, 20), max_size=12), st.integers(0, 14))
+def test_what_is_drawn_of_the_last_entries_is_each_once(parents: list[int], last: int) -> None:
+    tree = tree_of(*(None if parent >= index else parent for index, parent in enumerate(parents)))
+    first = max(0, len(tree) - last)
+
+    assert sorted(one.index for one in placed(tree, first)) == [*range(first, len(tree))]
+
+
+def test_ids_are_looked_at_when_a_long_one_comes() -> None:
+    tree = Tree()
+    for name in ("12345678", "12345678-9", "abcdefgh-1", "abcdefghi", "1"):
+        grow(tree, "message", EntryId(name), None)
+    short = short_ids(tree)
+
+    assert [short(tree.id(place)) for place in range(5)] == [
+        *("12345678", "12345678-9", "abcdefgh-1", "abcdefghi", "1"),
+    ]
