@@ -78,11 +78,10 @@ if TYPE_CHECKING:
     from sapwood.events.models import Limits, Model, Price
     from sapwood.events.runtime import Event
     from sapwood.events.stats import Billed, SessionStats, Spent
+    from sapwood.following import FollowEvent, Following, follow
     from sapwood.forking import fork
-    from sapwood.events.stats import SessionStats, Spent
     from sapwood.local.errors import LocalModelMissing, LocalServerFailed
     from sapwood.local.starting import LocalServer, local_server
-    from sapwood.following import FollowEvent, Following, follow
     from sapwood.models import known_model
     from sapwood.places import NewPlace, new_place, pi_sessions_folder, sessions_folder
     from sapwood.prices import list_price
@@ -121,10 +120,10 @@ __all__ = [
     "ExtensionContext",
     "Failed",
     "Finish",
-    "ForkFailed",
-    "Forked",
     "FollowEvent",
     "Following",
+    "ForkFailed",
+    "Forked",
     "GeminiProvider",
     "Handle",
     "ImageContent",
@@ -199,13 +198,13 @@ __all__ = [
     "Writer",
     "WrongThread",
     "builtin_tools",
-    "fork",
     "follow",
+    "fork",
     "known_model",
     "list_price",
     "load_settings",
-    "new_place",
     "local_server",
+    "new_place",
     "open_session",
     "pi_sessions_folder",
     "read",

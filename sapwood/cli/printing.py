@@ -57,8 +57,7 @@ class Printer:
 
     def text(self, text: str, *, at_once: bool = False) -> None:
         """Print a line as it is; `at_once`: whoever reads it has it now, and not when there are more."""
-        self._write(f"{text}
-", flush=at_once)
+        self._write(f"{text}\n", flush=at_once)
 
     def flush(self) -> None:
         """Let whoever reads have what is printed by now."""

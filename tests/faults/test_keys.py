@@ -59,9 +59,8 @@ async def test_m1_a_failing_run_leaves_the_key_nowhere(
     wire: str, failure: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     recorded, left, logged = WIRES[wire], list[str](), io.StringIO()
-    key: str | Credentials | KeySource = {"a key that cannot be sent": f"{KEY}\n", "a vault that breaks": broken}.get(
-        failure, brought
-    )
+    keys: dict[str, str | KeySource] = {"a key that cannot be sent": f"{KEY}\n", "a vault that breaks": broken}
+    key: str | Credentials | KeySource = keys.get(failure, brought)
 
     def keep(_: object, __: str, event: MutableMapping[str, Any]) -> str:
         trouble = event.get("exc_info")

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from sapwood.events.codec import Envelope
 from sapwood.events.ids import EntryId
-from sapwood.store.telling import LineNumbers, misplaced, told
 from sapwood.store.repair import Flaw
 from sapwood.store.scanned import Scanned
+from sapwood.store.telling import LineNumbers, misplaced, told
 from sapwood.store.windows import reading
 from tests.build import HEADER
 
