@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -18,7 +19,7 @@ from sapwood.store.scan import scan, scan_more
 from sapwood.store.scanned import Scanned
 from sapwood.store.upcast import made_up_ids
 from tests.build import HEADER
-from tests.store.damaging import assert_all_is_named, named
+from tests.store.damaging import assert_all_is_named, mutated, named, scanned_or_none
 from tests.store.damaging import entries as lines
 from tests.store.stores import HEAD, file_of, header_of, line
 
@@ -457,6 +458,29 @@ def test_how_many_bytes_are_read_at_a_time_makes_no_difference(
     assert_all_is_named(data, whole)
     assert (shape(pieces), lines(data, pieces), pieces.damage) == (shape(whole), lines(data, whole), whole.damage)
     assert len(whole.damage) > 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", [60, 700])
+def test_windows_make_no_difference_whatever_is_damaged(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Random damage of a file with branches: what is taken at once in one window is read line by line in another."""
+    shape_of_it = random.Random(7)  # noqa: S311 - it is to be repeated
+    whole = file_of(A, *(line(f"{nth:02}", f"{shape_of_it.randrange(nth):02}" if nth else "a") for nth in range(60)))
+    for seed in range(300):
+        data = mutated(seed, whole)
+        at_once = scanned_or_none(data)
+        with monkeypatch.context() as patched:
+            patched.setattr(scanning, "BLOCK", block)
+            parts = scanned_or_none(data)
+
+        assert (at_once is None) == (parts is None)
+        if at_once is not None and parts is not None:
+            assert_all_is_named(data, parts)
+            assert (shape(parts), lines(data, parts), parts.damage) == (
+                shape(at_once),
+                lines(data, at_once),
+                at_once.damage,
+            )
 
 
 def of_lines(damage: Sequence[Damage]) -> list[Damage]:
