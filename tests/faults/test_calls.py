@@ -229,7 +229,7 @@ async def test_i06_a_prompt_is_over_when_its_last_attempt_is(clock: trio.testing
         outcome = await talk.session.prompt("Which tree?")
 
         assert outcome.answer == talk.answers[-1]
-        assert outcome.answer.stop_reason == "stop"
+        assert talk.answers[-1].stop_reason == "stop"
     assert talk.of(AgentSettled) == 1
 
 

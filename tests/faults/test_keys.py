@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 import structlog
 import trio
-import trio.testing
 
-from sapwood import Credentials, Model, Published, RetryPolicy, Runtime, Settings
+from sapwood import Model, Published, RetryPolicy, Runtime, Settings
 from sapwood.actors.model.credentials import KeySource
 from tests.serving import Play, serving, streamed, whole
 from tests.wires import KEY, WIRES, Recorded, sse
@@ -60,7 +59,7 @@ async def test_m1_a_failing_run_leaves_the_key_nowhere(
 ) -> None:
     recorded, left, logged = WIRES[wire], list[str](), io.StringIO()
     keys: dict[str, str | KeySource] = {"a key that cannot be sent": f"{KEY}\n", "a vault that breaks": broken}
-    key: str | Credentials | KeySource = keys.get(failure, brought)
+    key = keys.get(failure, brought)
 
     def keep(_: object, __: str, event: MutableMapping[str, Any]) -> str:
         trouble = event.get("exc_info")
