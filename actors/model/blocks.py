@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, NoReturn, assert_never
 import attrs
 import msgspec
 
+from sapwood.actors.model.providers.base import Finish
 from sapwood.events.base import Json, is_object
 from sapwood.events.content import AssistantBlock, TextContent, ThinkingContent, ToolCall
 from sapwood.events.deltas import (
@@ -29,7 +30,10 @@ from sapwood.events.deltas import (
     ToolCallEnd,
     ToolCallStart,
 )
+from sapwood.events.errors import FailureKind
+from sapwood.events.failures import Failure
 from sapwood.events.ids import ToolCallId
+from sapwood.events.messages import StopReason, Usage
 
 Kind = Literal["text", "thinking", "call"]
 LONGEST_BROKEN: Final = 2_000
@@ -139,6 +143,38 @@ class Blocks:
     def content(self) -> tuple[AssistantBlock, ...]:
         """All blocks; a text or a thought of nothing, without a signature, is none."""
         return tuple(_made(block) for block in self._blocks.values() if block.kind == "call" or _says(block))
+
+
+def finished(
+    blocks: Blocks,
+    stop: StopReason,
+    *,
+    usage: Usage,
+    why: str,
+    kind: FailureKind = "refused",
+    model: str | None,
+    response_id: str | None,
+    raw: str | None,
+) -> Finish:
+    """The end of an answer of these blocks. One that calls tools is left for them, and no other one is, whatever its wire says of that.
+
+    `why` and `kind` are of an answer that ended with an error.
+    """
+    if stop == "stop" and blocks.calls:
+        stop = "toolUse"
+    elif stop == "toolUse" and not blocks.calls:
+        stop = "stop"
+    failed = stop == "error"
+    return Finish(
+        stop_reason=stop,
+        content=blocks.content,
+        usage=usage,
+        error_message=why if failed else None,
+        failure=Failure(kind=kind) if failed else None,
+        response_model=model or None,
+        response_id=response_id or None,
+        raw_stop_reason=raw or None,
+    )
 
 
 def _says(block: _Block) -> bool:

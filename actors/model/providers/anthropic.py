@@ -17,7 +17,7 @@ import attrs
 import msgspec
 
 from sapwood.actors.model.amounts import field, text_at, tokens_of, usage_of
-from sapwood.actors.model.blocks import Blocks, as_arguments
+from sapwood.actors.model.blocks import Blocks, as_arguments, finished
 from sapwood.actors.model.failing import failed_event
 from sapwood.actors.model.limits import output_limit
 from sapwood.actors.model.overflow import Wire
@@ -29,7 +29,6 @@ from sapwood.actors.outgoing.limits import with_legal_ids
 from sapwood.actors.outgoing.rendering import OutgoingMessage
 from sapwood.events.base import Json, is_object
 from sapwood.events.content import AssistantBlock, ImageContent, TextContent, ThinkingContent, ToolCall, UserContent
-from sapwood.events.failures import Failure
 from sapwood.events.messages import (
     AssistantMessage,
     StopReason,
@@ -303,19 +302,14 @@ class AnthropicDecoder:
                 return ()
 
     def _finish(self) -> Finish:
-        stop = STOPS.get(self._stop or "", "stop")
-        if stop == "stop" and self._blocks.calls:
-            stop = "toolUse"
-        refused = stop == "error"
-        return Finish(
-            stop_reason=stop,
-            content=self._blocks.content,
+        return finished(
+            self._blocks,
+            STOPS.get(self._stop or "", "stop"),
             usage=self.usage,
-            error_message=f"refusal: {self._refused or 'the model does not answer this'}" if refused else None,
-            failure=Failure(kind="refused") if refused else None,
-            response_model=self._model,
+            why=f"refusal: {self._refused or 'the model does not answer this'}",
+            model=self._model,
             response_id=self._id,
-            raw_stop_reason=self._stop,
+            raw=self._stop,
         )
 
 

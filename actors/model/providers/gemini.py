@@ -16,7 +16,7 @@ import attrs
 import msgspec
 
 from sapwood.actors.model.amounts import field, text_at, tokens_of, usage_of
-from sapwood.actors.model.blocks import Blocks, as_arguments
+from sapwood.actors.model.blocks import Blocks, as_arguments, finished
 from sapwood.actors.model.failing import failed_event
 from sapwood.actors.model.limits import output_limit
 from sapwood.actors.model.overflow import Wire
@@ -28,8 +28,6 @@ from sapwood.actors.outgoing.limits import with_legal_ids
 from sapwood.actors.outgoing.rendering import OutgoingMessage
 from sapwood.events.base import Json, is_array
 from sapwood.events.content import AssistantBlock, ImageContent, TextContent, ThinkingContent, ToolCall, UserContent
-from sapwood.events.errors import FailureKind
-from sapwood.events.failures import Failure
 from sapwood.events.messages import (
     TOO_MUCH,
     AssistantMessage,
@@ -325,19 +323,13 @@ class GeminiDecoder:
         return True
 
     def _finish(self, reason: str) -> Finish:
-        stop = STOPS.get(reason, "error")
-        if stop == "stop" and self._blocks.calls:
-            stop = "toolUse"
-        kind: FailureKind = "refused" if reason in REFUSALS else "server"
-        return Finish(
-            stop_reason=stop,
-            content=self._blocks.content,
+        return finished(
+            self._blocks,
+            STOPS.get(reason, "error"),
             usage=self.usage,
-            error_message=f"the answer ended with {reason}: {self._message}".removesuffix(": ")
-            if stop == "error"
-            else None,
-            failure=Failure(kind=kind) if stop == "error" else None,
-            response_model=self._model,
+            why=f"the answer ended with {reason}: {self._message}".removesuffix(": "),
+            kind="refused" if reason in REFUSALS else "server",
+            model=self._model,
             response_id=self._id,
-            raw_stop_reason=reason,
+            raw=reason,
         )

@@ -13,13 +13,12 @@ from typing import Final, Literal
 import msgspec
 
 from sapwood.actors.model.amounts import dollars_of, field, text_at, tokens_of, usage_of
-from sapwood.actors.model.blocks import Blocks, as_arguments
+from sapwood.actors.model.blocks import Blocks, as_arguments, finished
 from sapwood.actors.model.failing import failed_event
-from sapwood.actors.model.providers.base import Finish, Piece
+from sapwood.actors.model.providers.base import Piece
 from sapwood.actors.model.sse import ServerEvent
 from sapwood.actors.model.wire import Quick, cut, read_json
 from sapwood.events.base import Json, is_array, is_object
-from sapwood.events.failures import Failure
 from sapwood.events.messages import StopReason, Usage
 
 DONE: Final = "[DONE]"
@@ -208,21 +207,15 @@ class ChatDecoder:
 
     def _finished(self) -> list[Piece]:
         pieces: list[Piece] = [*(self._sign_details() if self._details else ()), *self._blocks.close_all()]
-        stop = STOPS.get(self._stop or "", "stop")
-        if stop == "stop" and self._blocks.calls:
-            stop = "toolUse"
-        elif stop == "toolUse" and not self._blocks.calls:
-            stop = "stop"
-        kind: Literal["refused", "server"] = "refused" if self._stop in REFUSALS else "server"
-        finish = Finish(
-            stop_reason=stop,
-            content=self._blocks.content,
+        finish = finished(
+            self._blocks,
+            STOPS.get(self._stop or "", "stop"),
             usage=self.usage,
-            error_message=f"the answer ended with {self._stop}" if stop == "error" else None,
-            failure=Failure(kind=kind) if stop == "error" else None,
-            response_model=self._model,
+            why=f"the answer ended with {self._stop}",
+            kind="refused" if self._stop in REFUSALS else "server",
+            model=self._model,
             response_id=self._id,
-            raw_stop_reason=self._stop,
+            raw=self._stop,
         )
         return [*pieces, finish]
 

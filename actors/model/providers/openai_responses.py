@@ -16,11 +16,11 @@ import attrs
 import msgspec
 
 from sapwood.actors.model.amounts import field, text_at, tokens_of, usage_of
-from sapwood.actors.model.blocks import Blocks, as_arguments
+from sapwood.actors.model.blocks import Blocks, as_arguments, finished
 from sapwood.actors.model.failing import failed_event
 from sapwood.actors.model.limits import output_limit
 from sapwood.actors.model.overflow import Wire
-from sapwood.actors.model.providers.base import Finish, Piece, Request
+from sapwood.actors.model.providers.base import Piece, Request
 from sapwood.actors.model.sse import ServerEvent
 from sapwood.actors.model.wire import HttpRequest, Quick, body, cut, labels, read_json
 from sapwood.actors.outgoing.instructing import instructed, notice
@@ -36,7 +36,6 @@ from sapwood.events.content import (
     UserBlock,
     UserContent,
 )
-from sapwood.events.failures import Failure
 from sapwood.events.messages import (
     NO_USAGE,
     AssistantMessage,
@@ -284,17 +283,14 @@ class ResponsesDecoder:
         stop: StopReason = "stop"
         if kind == "response.incomplete":
             stop = "error" if why == REFUSED else "length"
-        elif self._blocks.calls:
-            stop = "toolUse"
-        finish = Finish(
-            stop_reason=stop,
-            content=self._blocks.content,
+        finish = finished(
+            self._blocks,
+            stop,
             usage=self._usage,
-            error_message=f"the answer ended with {why}" if stop == "error" else None,
-            failure=Failure(kind="refused") if stop == "error" else None,
-            response_model=text_at(response, "model") or None,
-            response_id=text_at(response, "id") or None,
-            raw_stop_reason=why or text_at(response, "status") or None,
+            why=f"the answer ended with {why}",
+            model=text_at(response, "model"),
+            response_id=text_at(response, "id"),
+            raw=why or text_at(response, "status"),
         )
         return [*self._blocks.close_all(), finish]
 
