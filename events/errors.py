@@ -322,6 +322,16 @@ class SessionBroken(SapwoodError):
         self.what = what
 
 
+class CannotLoadExtension(SapwoodError):
+    """An extension cannot be had from where it is to be: its file or its package is at fault. Nothing was registered."""
+
+    def __init__(self, where: str, why: str) -> None:
+        super().__init__(f"the extension {where} cannot be loaded: {why}")
+        self.where = where
+        """The file, or the entry point."""
+        self.why = why
+
+
 class InvalidSessionId(Refused):
     """A custom session id that breaks the rule (S11); the text is Pi's."""
 

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from sapwood.events.entries import Replacement
     from sapwood.events.errors import (
         BadSettings,
+        CannotLoadExtension,
         CannotOpen,
         CannotWrite,
         CompactionFailed,
@@ -82,6 +83,8 @@ if TYPE_CHECKING:
     from sapwood.forking import fork
     from sapwood.local.errors import LocalModelMissing, LocalServerFailed
     from sapwood.local.starting import LocalServer, local_server
+    from sapwood.events.stats import SessionStats, Spent
+    from sapwood.extending import installed_extensions, load_extension
     from sapwood.models import known_model
     from sapwood.places import NewPlace, new_place, pi_sessions_folder, sessions_folder
     from sapwood.prices import list_price
@@ -100,6 +103,7 @@ __all__ = [
     "Billed",
     "Branch",
     "BranchSummarySettings",
+    "CannotLoadExtension",
     "CannotOpen",
     "CannotWrite",
     "ChatDialect",
@@ -202,6 +206,9 @@ __all__ = [
     "fork",
     "known_model",
     "list_price",
+    "installed_extensions",
+    "known_model",
+    "load_extension",
     "load_settings",
     "local_server",
     "new_place",
@@ -243,6 +250,9 @@ _HOMES = {
     "EntryId": "sapwood.events.ids",
     "ToolCallId": "sapwood.events.ids",
     "builtin_tools": "sapwood.actors.tools.builtin",
+    "CannotLoadExtension": "sapwood.events.errors",
+    "installed_extensions": "sapwood.extending",
+    "load_extension": "sapwood.extending",
     "Extension": "sapwood.actors.extensions.extension",
     "ExtensionContext": "sapwood.actors.extensions.extension",
     "Measured": "sapwood.events.context",

@@ -1,4 +1,4 @@
-"""Where a scenario's session begins: nothing, entries, or a copy of a file; in memory or in a file of its own."""
+"""Where a scenario's session begins: nothing, entries, or a copy of a file; in memory or in a file of its own. Whom it has with it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Final, assert_never
 
 from sapwood.actors.environment import Environment
+from sapwood.actors.extensions.extension import Extension
 from sapwood.events.codec import encode_entry, encode_header
 from sapwood.events.entries import Header
-from sapwood.events.errors import SapwoodError
+from sapwood.events.errors import CannotLoadExtension, SapwoodError
+from sapwood.extending import load_extension
 from sapwood.opening import new_header
 from sapwood.reading import read
 from sapwood.scenario.errors import ScenarioError
@@ -53,6 +55,19 @@ def begin(scenario: Scenario, environment: Environment, folder: Path) -> Path | 
             return path if scenario.story.store == "jsonl" else MemoryStore(new_header(environment, cwd=CWD))
         case _:
             assert_never(beginning)
+
+
+def extensions_of(scenario: Scenario) -> list[Extension]:
+    """The extensions that it names, loaded anew: playing it twice gives the same. `ScenarioError` for one that cannot be."""
+    extensions: list[Extension] = []
+    for at, name in enumerate(scenario.story.extensions):
+        try:
+            extensions.append(load_extension(scenario.path.parent / name))
+        except CannotLoadExtension as error:
+            line = scenario.line_of(("extensions", at))
+            why = f"extensions.{at + 1}: {name} cannot be loaded: {error.why}"
+            raise ScenarioError(str(scenario.path), line, one_line(why)) from error
+    return extensions
 
 
 def _unplayable(scenario: Scenario, key: str, why: str) -> ScenarioError:

@@ -285,6 +285,8 @@ class Story:
     """The text of each section by its name, `preamble` among them. None: the session's own stays as it is."""
     tools: dict[str, ScriptedTool] | None = None
     """What the model may call, by name. None: the story says nothing of tools."""
+    extensions: tuple[str, ...] = ()
+    """Python files, from the scenario's folder on, each with the extension that it calls `extension`."""
     settings: Settings = attrs.field(factory=Settings)
     answers: Answers = Answers()
     steps: tuple[Step, ...]

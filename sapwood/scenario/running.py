@@ -30,7 +30,7 @@ from sapwood.events.ids import EntryId
 from sapwood.events.runtime import Purpose
 from sapwood.runtime import Runtime
 from sapwood.scenario import scripting
-from sapwood.scenario.beginning import CWD, begin
+from sapwood.scenario.beginning import CWD, begin, extensions_of
 from sapwood.scenario.checking import check
 from sapwood.scenario.language import (
     STEP_LIMIT,
@@ -85,6 +85,7 @@ async def run(scenario: Scenario, *, tap: Tap | None = None, seed: int = 0) -> P
     player = _Player(scenario, provider)
     story = scenario.story
     broken: str | None = None
+    extensions = extensions_of(scenario)
     with TemporaryDirectory(prefix="sapwood-scenario-") as folder:
         where = begin(scenario, environment, Path(folder))
         runtime = Runtime(providers=[provider], environment=environment, counter="heuristic")
@@ -94,6 +95,7 @@ async def run(scenario: Scenario, *, tap: Tap | None = None, seed: int = 0) -> P
                 model=story.model,
                 system_prompt=story.system_prompt,
                 tools=scripting.tools(story),
+                extensions=extensions,
                 settings=story.settings,
                 cwd=CWD,
                 tap=tap,

@@ -107,3 +107,40 @@ async def test_the_session_is_where_the_story_says(store: str, session: str, tmp
     else:
         assert isinstance(where, Path)
         assert where.parent == folder
+
+
+COUNTER = """\
+import sapwood
+from sapwood.events.hooks import Block, ToolCallQuestion
+
+extension = sapwood.Extension("counter")
+calls: list[str] = []
+
+
+@extension.on(ToolCallQuestion)
+def block(question: ToolCallQuestion, context: object) -> Block:
+    calls.append(question.tool_name)
+    return Block(reason=f"call {len(calls)}")
+"""
+COUNTED = """\
+title: It is counted
+extensions: [counter.py]
+tools: {look: {}}
+answers: {turn: [{calls: [{name: look}]}, {text: Done.}]}
+steps: [{prompt: Look.}]
+expect: {projection: [..., {role: toolResult, text: call 1}, {text: Done.}]}
+"""
+
+
+def test_extensions_of_a_story_are_loaded_anew_for_each_playing(tmp_path: Path) -> None:
+    (tmp_path / "counter.py").write_text(COUNTER, encoding="utf-8")
+    path = written(tmp_path, COUNTED)
+
+    assert [play(path).differences for _ in range(2)] == [(), ()]
+
+
+def test_an_extension_that_cannot_be_loaded_is_a_wrong_scenario(tmp_path: Path) -> None:
+    path = written(tmp_path, COUNTED)
+
+    with pytest.raises(ScenarioError, match=r"story.yaml:2: extensions.1: counter.py cannot be loaded: no such file"):
+        play(path)
