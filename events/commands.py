@@ -90,6 +90,8 @@ class Input(Wire, frozen=True, kw_only=True):
     text: str
     images: tuple[ImageContent, ...] = ()
     timestamp: int
+    source: Literal["host", "extension"] = "host"
+    """Who says it: extensions are told when they are asked about it."""
 
     @property
     def content(self) -> tuple[UserBlock, ...] | str:

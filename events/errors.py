@@ -27,6 +27,7 @@ RefusalReason = Literal[
     "already-compacted",
     "nothing-to-do",
     "wrong-thread",
+    "handled",
 ]
 
 
@@ -72,6 +73,14 @@ class Refused(SapwoodError):
     def __init__(self, reason: RefusalReason, message: str) -> None:
         super().__init__(message)
         self.reason: RefusalReason = reason
+
+
+class StaleContext(SapwoodError):
+    """The context of an extension's handler was used after its session had ended. Nothing was done."""
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(f"the session {session_id} is over: what it gave to a handler does nothing any more")
+        self.session_id = session_id
 
 
 class StaleLeaf(SapwoodError):
@@ -322,16 +331,6 @@ class SessionBroken(SapwoodError):
         self.what = what
 
 
-class CannotLoadExtension(SapwoodError):
-    """An extension cannot be had from where it is to be: its file or its package is at fault. Nothing was registered."""
-
-    def __init__(self, where: str, why: str) -> None:
-        super().__init__(f"the extension {where} cannot be loaded: {why}")
-        self.where = where
-        """The file, or the entry point."""
-        self.why = why
-
-
 class InvalidSessionId(Refused):
     """A custom session id that breaks the rule (S11); the text is Pi's."""
 
@@ -342,21 +341,3 @@ class InvalidSessionId(Refused):
             "and start and end with an alphanumeric character",
         )
         self.session_id = session_id
-
-
-class BadSettings(Refused):
-    """A settings file that cannot be read, or what it says is no setting (C2). Nothing of it is in effect, nor of the others beside it."""
-
-    def __init__(
-        self, path: str, message: str, *, key: str | None = None, line: int | None = None, column: int | None = None
-    ) -> None:
-        where = ":".join(str(part) for part in (path, line, column) if part is not None)
-        super().__init__("bad-input", f"{where}: {message}")
-        self.path = path
-        self.message = message
-        """The sentence behind the place; Pi's own, where Pi has one."""
-        self.key = key
-        """As `compaction.reserveTokens`; None where it is the file that is wrong."""
-        self.line = line
-        """From 1, where the text is wrong and not a value; `column` too, in characters."""
-        self.column = column

@@ -1,4 +1,4 @@
-"""Why a model call failed, as an answer keeps it: for retries, for recovery, and for whoever asks later.
+"""What an answer keeps of its call: why that failed, and whether the request was another one than the log says.
 
 It stands among the answer's `diagnostics`, in the form that Pi gives them: a type, a time and details.
 """
@@ -27,6 +27,9 @@ class Failure(Wire, frozen=True, kw_only=True):
     """How long the provider asks to wait, in ms."""
 
 
+REQUEST_CHANGED: Final = "request_changed"
+"""The type of the diagnostic of an answer whose request was not what the log says: an extension had changed it (T3)."""
+
 UNKNOWN: Final = Failure()
 """Only the words tell."""
 
@@ -45,3 +48,15 @@ def failure_of(answer: AssistantMessage) -> Failure:
             except msgspec.ValidationError:
                 return UNKNOWN
     return UNKNOWN
+
+
+def changed(answer: AssistantMessage, at_ms: int) -> AssistantMessage:
+    """The answer to a request that an extension had changed. `at_ms` is Unix milliseconds."""
+    there: list[Json] = [*answer.diagnostics] if is_array(answer.diagnostics) else []
+    return msgspec.structs.replace(answer, diagnostics=[*there, {"type": REQUEST_CHANGED, "timestamp": at_ms}])
+
+
+def was_changed(answer: AssistantMessage) -> bool:
+    """Whether its request was another one than the log says."""
+    noted_there: Json = answer.diagnostics if is_array(answer.diagnostics) else ()
+    return any(is_object(one) and one.get("type") == REQUEST_CHANGED for one in noted_there)

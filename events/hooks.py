@@ -11,12 +11,17 @@ from typing import Generic, Literal, TypeVar
 from sapwood.events.asking import Ask
 from sapwood.events.base import Json, Wire
 from sapwood.events.content import ImageContent, UserBlock, UserContent
-from sapwood.events.entries import CustomMessageEntry, KnownEntry
+from sapwood.events.entries import Replacement
 from sapwood.events.ids import EntryId, ToolCallId
 from sapwood.events.messages import AssistantMessage, Message, ToolResultMessage, Usage
 from sapwood.events.runtime import CompactionReason
 
 A = TypeVar("A", covariant=True)
+
+TurnOutcome = Literal["completed", "error"]
+"""How a turn, or the last one of a run, ended. Of one that was stopped nobody is asked (R4)."""
+Source = Literal["host", "extension"]
+"""Who says an input."""
 
 
 class Question(
@@ -104,21 +109,62 @@ class ChangeInput(Wire, frozen=True, kw_only=True, tag_field="answer", tag="inpu
 
 
 class Handled(Wire, frozen=True, kw_only=True, tag_field="answer", tag="handled"):
-    """The extension did what was asked; the model is not called and nothing is recorded."""
+    """The extension did what was asked: the model is not called and nothing is recorded. Whoever said it gets `Refused("handled", …)`."""
+
+    reason: str = ""
+    """What is told to whoever said it."""
+    by: str = ""
+    """The extension that says so; filled in for it."""
+
+
+class DraftState(Wire, frozen=True, kw_only=True, tag_field="draft", tag="custom"):
+    """State of the extension, to be kept in the log as a `custom` entry; the model does not see it."""
+
+    custom_type: str
+    data: Json = None
+
+
+class DraftMessage(Wire, frozen=True, kw_only=True, tag_field="draft", tag="custom_message"):
+    """A message of the extension, to be kept as a `custom_message` entry; the model reads it as a user's."""
+
+    custom_type: str
+    content: UserContent
+    display: bool = True
+    """Whether it is meant for people as well."""
+    details: Json = None
+
+
+class DraftEdit(Wire, frozen=True, kw_only=True, tag_field="draft", tag="context_edit"):
+    """Hide an entry from the model (None), or let it see other content (P3)."""
+
+    target_id: EntryId
+    replacement: Replacement | None = None
+
+
+class DraftLabel(Wire, frozen=True, kw_only=True, tag_field="draft", tag="label"):
+    """Mark an entry; None takes the mark off."""
+
+    target_id: EntryId
+    label: str | None = None
+
+
+Draft = DraftState | DraftMessage | DraftEdit | DraftLabel
+"""An entry that an extension has written: it gets its id, its time and its place when it is appended."""
 
 
 class AddBeforeStart(Wire, frozen=True, kw_only=True, tag_field="answer", tag="before_start"):
-    """Messages to add to the run, or a system prompt that replaces the composed one for this run."""
+    """Messages to add behind what was said, or a system prompt that goes out in the place of the composed one in this run."""
 
-    messages: tuple[CustomMessageEntry, ...] = ()
+    messages: tuple[DraftMessage, ...] = ()
     system_prompt: str | None = None
 
 
 class Boundary(Wire, frozen=True, kw_only=True, tag_field="answer", tag="boundary"):
     """Entries to append at a boundary of the run, and whether to go on."""
 
-    entries: tuple[KnownEntry, ...] | None = None
+    entries: tuple[Draft, ...] | None = None
     go_on: bool | None = None
+    """True: another request, if there is something new to answer. False: none, but for what waits to be said. None: as it would have."""
 
 
 class ChangeHeaders(Wire, frozen=True, kw_only=True, tag_field="answer", tag="headers"):
@@ -191,7 +237,7 @@ class SessionShutdown(Question[None], frozen=True, kw_only=True, tag="session_sh
 class InputReceived(Question[ChangeInput | Handled | None], frozen=True, kw_only=True, tag="input"):
     text: str
     images: tuple[ImageContent, ...] = ()
-    source: Literal["host", "extension"]
+    source: Source
 
 
 class BeforeAgentStart(Question[AddBeforeStart | None], frozen=True, kw_only=True, tag="before_agent_start"):
@@ -211,20 +257,24 @@ class ContextWithSystem(Question[ChangeMessages | None], frozen=True, kw_only=Tr
 
 
 class BeforeMessageAppend(Question[ChangeMessage | None], frozen=True, kw_only=True, tag="before_message_append"):
-    """Asked before the message is in the log; `message_end` only tells (R1)."""
+    """Asked before what a user, the model or a tool said is in the log; `message_end` only tells (R1)."""
 
     message: Message
 
 
 class BeforeTurnEnd(Question[Boundary | None], frozen=True, kw_only=True, tag="before_turn_end"):
+    """Asked before `turn_end` is told, of a turn that nobody stopped. `go_on` counts where it completed."""
+
     turn_index: int
     message: AssistantMessage
     tool_results: tuple[ToolResultMessage, ...]
-    outcome: Literal["completed", "aborted", "error"]
+    outcome: TurnOutcome
 
 
 class AgentBeforeSettle(Question[Boundary | None], frozen=True, kw_only=True, tag="agent_before_settle"):
-    outcome: Literal["completed", "aborted", "error"]
+    """Asked before `agent_settled` is told, of a run that nobody stopped. `go_on` counts where it completed."""
+
+    outcome: TurnOutcome
 
 
 class BeforeProviderHeaders(Question[ChangeHeaders | None], frozen=True, kw_only=True, tag="before_provider_headers"):

@@ -132,6 +132,8 @@ class Generate(Ask[AssistantMessage], frozen=True, kw_only=True):
     """What requests with the same beginning have in common, for providers that route by it."""
     metadata: Mapping[str, Json] | None = None
     """What the host has the provider told beside the request."""
+    changed: bool = False
+    """Whether extensions have changed the messages: a report of what they come to is none of what the log says (T3)."""
 
 
 class StopCall(Ask[bool], frozen=True, kw_only=True):

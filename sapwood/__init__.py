@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from sapwood.actors.agent.prepare import SectionContext, SystemPrompt
     from sapwood.actors.compaction.threshold import CompactionSettings, TokenOverride
     from sapwood.actors.environment import Environment
-    from sapwood.actors.extensions.extension import Extension, ExtensionContext
+    from sapwood.actors.extensions.context import Deferred, ExtensionContext
+    from sapwood.actors.extensions.extension import Extension
     from sapwood.actors.inbox import Handle
     from sapwood.actors.kernel import Published, Reader, Resync, WouldDeadlock, WrongThread
     from sapwood.actors.model.credentials import Credentials
@@ -50,8 +51,6 @@ if TYPE_CHECKING:
     from sapwood.events.deltas import TextDelta
     from sapwood.events.entries import Replacement
     from sapwood.events.errors import (
-        BadSettings,
-        CannotLoadExtension,
         CannotOpen,
         CannotWrite,
         CompactionFailed,
@@ -69,22 +68,23 @@ if TYPE_CHECKING:
         SessionBroken,
         SessionClosed,
         SessionInUse,
+        StaleContext,
         StaleLeaf,
         StoreConflict,
         StoreError,
         Writer,
     )
+    from sapwood.events.file_errors import BadSettings, CannotLoadExtension
     from sapwood.events.ids import EntryId, ToolCallId
     from sapwood.events.messages import AssistantMessage, SystemMessage, ToolResultMessage, Usage, UserMessage
     from sapwood.events.models import Limits, Model, Price
     from sapwood.events.runtime import Event
     from sapwood.events.stats import Billed, SessionStats, Spent
+    from sapwood.extending import installed_extensions, load_extension
     from sapwood.following import FollowEvent, Following, follow
     from sapwood.forking import fork
     from sapwood.local.errors import LocalModelMissing, LocalServerFailed
     from sapwood.local.starting import LocalServer, local_server
-    from sapwood.events.stats import SessionStats, Spent
-    from sapwood.extending import installed_extensions, load_extension
     from sapwood.models import known_model
     from sapwood.places import NewPlace, new_place, pi_sessions_folder, sessions_folder
     from sapwood.prices import list_price
@@ -116,6 +116,7 @@ __all__ = [
     "ContextUsage",
     "Credentials",
     "Damage",
+    "Deferred",
     "Delivered",
     "EntryId",
     "Environment",
@@ -178,6 +179,7 @@ __all__ = [
     "Settings",
     "Snapshot",
     "Spent",
+    "StaleContext",
     "StaleLeaf",
     "Store",
     "StoreConflict",
@@ -204,10 +206,9 @@ __all__ = [
     "builtin_tools",
     "follow",
     "fork",
-    "known_model",
-    "list_price",
     "installed_extensions",
     "known_model",
+    "list_price",
     "load_extension",
     "load_settings",
     "local_server",
@@ -250,18 +251,19 @@ _HOMES = {
     "EntryId": "sapwood.events.ids",
     "ToolCallId": "sapwood.events.ids",
     "builtin_tools": "sapwood.actors.tools.builtin",
-    "CannotLoadExtension": "sapwood.events.errors",
+    "CannotLoadExtension": "sapwood.events.file_errors",
     "installed_extensions": "sapwood.extending",
     "load_extension": "sapwood.extending",
     "Extension": "sapwood.actors.extensions.extension",
-    "ExtensionContext": "sapwood.actors.extensions.extension",
+    "Deferred": "sapwood.actors.extensions.context",
+    "ExtensionContext": "sapwood.actors.extensions.context",
     "Measured": "sapwood.events.context",
     "QueuedInputs": "sapwood.events.commands",
     "Replacement": "sapwood.events.entries",
     "RetryPolicy": "sapwood.actors.model.retry",
     "Settings": "sapwood.settings",
     "load_settings": "sapwood.settings_files",
-    "BadSettings": "sapwood.events.errors",
+    "BadSettings": "sapwood.events.file_errors",
     "BranchSummarySettings": "sapwood.actors.navigation.settings",
     "CompactionSettings": "sapwood.actors.compaction.threshold",
     "TokenOverride": "sapwood.actors.compaction.threshold",
@@ -321,6 +323,7 @@ _HOMES = {
     "SapwoodError": "sapwood.events.errors",
     "SessionBroken": "sapwood.events.errors",
     "SessionClosed": "sapwood.events.errors",
+    "StaleContext": "sapwood.events.errors",
     "StaleLeaf": "sapwood.events.errors",
     "StoreError": "sapwood.events.errors",
     "AssistantMessage": "sapwood.events.messages",

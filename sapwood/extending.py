@@ -18,7 +18,7 @@ from typing import Final
 
 from sapwood.actors.extensions.extension import Extension
 from sapwood.actors.foreign import words_of
-from sapwood.events.errors import CannotLoadExtension
+from sapwood.events.file_errors import CannotLoadExtension
 from sapwood.taking import take_path
 from sapwood.words.paths import missing
 

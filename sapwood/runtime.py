@@ -18,6 +18,7 @@ from sapwood.actors.agent.desk import Chosen
 from sapwood.actors.agent.prepare import SystemPrompt
 from sapwood.actors.environment import Environment
 from sapwood.actors.exclusion.lease import Lease
+from sapwood.actors.extensions.attendance import Reason
 from sapwood.actors.extensions.extension import Extension, Registered
 from sapwood.actors.kernel import ActorFailed, Ring, Tap, open_system
 from sapwood.actors.model.providers.base import Provider
@@ -28,9 +29,11 @@ from sapwood.actors.tools.tool import AskPerson, Tool
 from sapwood.events.catalog import ScannedSession
 from sapwood.events.commands import Snapshot
 from sapwood.events.context import DEFAULT_COUNTER, CounterName
+from sapwood.events.entries import FORK_MARKER, Custom
 from sapwood.events.errors import Refused, SessionBroken
 from sapwood.events.models import Model
 from sapwood.events.runtime import Event, merged
+from sapwood.lending import Lending
 from sapwood.listing import listing, looked_for, scanned
 from sapwood.log import Log
 from sapwood.opening import open_store
@@ -138,7 +141,8 @@ class Runtime:
             tools: what the model may call: plain or async functions with typed arguments, or what `sapwood.tool` makes of one. None leaves
                 what the branch tells the model of tools as it is; a call is then answered with an error.
             ask: how a tool asks the person (`ToolContext.ask`).
-            extensions: whose handlers are asked, in this order. One whose question this release does not ask is told by a `diagnostic`.
+            extensions: whose handlers are asked, in this order, whose sections and tools the model is told of, and which are told of the
+                session's beginning before this returns. One whose question this release does not ask is told by a `diagnostic`.
             settings: how the session behaves.
             redactor: what of a text no provider is to see, and the name that it goes by there: `{secret: name}`. Names that come back are
                 the secrets again before tools, extensions, the log and whoever reads along (E6).
@@ -158,7 +162,7 @@ class Runtime:
         system_prompt, known = take_system_prompt(system_prompt), take_tools(tools)
         settings, ask, registered = take_settings(settings), take_ask(ask), Registered(extensions)
         redactor = take_redactor(redactor)
-        cwd = take_folder(cwd)
+        known, cwd = registered.tools(known), take_folder(cwd)
         self._check_provider(model)
         store = open_store(where, self._environment, cwd=cwd, session_id=session_id, read_only=read_only)
         lease, view = Lease(), View(store)
@@ -187,10 +191,13 @@ class Runtime:
                     tracer=self._tracer,
                     folder=_present_folder(),
                 )
-                session = Session(wire(system, ring, store, view, lease, host))
+                reason = _reason(view)
+                wiring = wire(system, ring, store, view, lease, host)
+                session = Session(wiring)
                 for unasked in registered.unasked():
                     system.publish(unasked)
                 try:
+                    await wiring.attendance.begins(Lending(session, wiring), reason)
                     yield session
                 finally:
                     await session.close()
@@ -234,6 +241,14 @@ class Runtime:
             raise Refused(
                 "no-model", f"no provider is called {model.provider!r} (there are: {known}): give it in providers=[…]"
             )
+
+
+def _reason(view: View) -> Reason:
+    """How the session begins, as extensions are told it."""
+    leaf = None if view.leaf is None else view.find(view.leaf)
+    if isinstance(leaf, Custom) and leaf.custom_type == FORK_MARKER:
+        return "fork"
+    return "new" if leaf is None else "resume"
 
 
 def _present_folder() -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import trio
 
@@ -25,6 +25,7 @@ from sapwood.events.commands import (
 from sapwood.events.content import ImageContent
 from sapwood.events.context import ContextUsage
 from sapwood.events.errors import SapwoodError, SessionClosed
+from sapwood.events.hooks import Source
 from sapwood.events.ids import EntryId
 from sapwood.events.models import Model
 from sapwood.events.requests import Resolve
@@ -94,6 +95,14 @@ class Session(Commanding):
     def follow_up(self, text: str, *, images: Sequence[ImageContent] = ()) -> Handle:
         """Say something when the run would end: it gets a turn of its own then (R3). As `steer` otherwise."""
         return self._say(FollowUp, text, images)
+
+    @in_place
+    def say_for_extension(
+        self, how: Literal["prompt", "steer", "follow_up"], text: str, images: Sequence[ImageContent] = ()
+    ) -> Handle:
+        """As `submit`, `steer` and `follow_up`: extensions that are asked about inputs are told that one of them says it."""
+        kinds: dict[str, type[Prompt | Steer | FollowUp]] = {"prompt": Prompt, "steer": Steer, "follow_up": FollowUp}
+        return self._say(kinds[how], text, images, source="extension")
 
     @in_place
     def queue(self) -> QueuedInputs:
@@ -171,10 +180,18 @@ class Session(Commanding):
         except SapwoodError as error:
             raise self._told(error) from error
 
-    def _say(self, kind: type[Prompt | Steer | FollowUp], text: str, images: Sequence[ImageContent]) -> Handle:
+    def _say(
+        self,
+        kind: type[Prompt | Steer | FollowUp],
+        text: str,
+        images: Sequence[ImageContent],
+        *,
+        source: Source = "host",
+    ) -> Handle:
         if self._closed:
             raise SessionClosed
-        taken = take_input(text, images, entry_id=self._new_id(), now_ms=self._wiring.pen.environment.now_ms())
+        now_ms = self._wiring.pen.environment.now_ms()
+        taken = take_input(text, images, entry_id=self._new_id(), now_ms=now_ms, source=source)
         withdraw = None if kind is Prompt else self._withdraw
         handle = self._wiring.shelf.put(taken, self._wiring.agent.guard, withdraw)
         self._deliver(kind(input=taken))
@@ -198,6 +215,7 @@ class Session(Commanding):
             try:
                 # what is being hardened cannot be left, and who asked for it is to be told the truth
                 with trio.CancelScope(shield=True):
+                    await self._wiring.attendance.ends()
                     await self._wiring.let_go()
             finally:
                 self._end()

@@ -6,7 +6,7 @@ from typing import Any, Final, cast, get_args
 
 import attrs
 
-from sapwood.actors.agent.run import Rules
+from sapwood.actors.agent.state import Rules
 from sapwood.actors.compaction.threshold import CompactionSettings
 from sapwood.actors.model.retry import RetryPolicy
 from sapwood.actors.navigation.settings import BranchSummarySettings

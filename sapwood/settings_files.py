@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from functools import reduce
 from typing import Any, Final, cast
 
-from sapwood.events.errors import BadSettings
+from sapwood.events.file_errors import BadSettings
 from sapwood.settings import Settings
 from sapwood.settings_keys import faults_in, merged, settings_of, taken
 from sapwood.store.disk import RealDisk

@@ -26,6 +26,7 @@ from sapwood.events.context import CounterName
 from sapwood.events.copies import detached
 from sapwood.events.entries import Replacement
 from sapwood.events.errors import Refused, shown
+from sapwood.events.hooks import Source
 from sapwood.events.ids import EntryId
 from sapwood.events.models import Model
 from sapwood.events.runtime import Event
@@ -283,7 +284,7 @@ def take_since(since: object) -> int | None:
     return since
 
 
-def take_input(text: object, images: object, *, entry_id: EntryId, now_ms: int) -> Input:
+def take_input(text: object, images: object, *, entry_id: EntryId, now_ms: int, source: Source = "host") -> Input:
     """An input that can be written and read back, and that has something in it: blank text alone would not be sent (P5).
 
     Half a character is replaced, and control characters go; a text that is longer than the log takes is refused whole (S12).
@@ -297,7 +298,7 @@ def take_input(text: object, images: object, *, entry_id: EntryId, now_ms: int) 
     said = uncontrolled(text)
     if not said.strip() and not seen:
         raise Refused("bad-input", "an input is a text and images: there is neither in this one")
-    return Input(entry_id=entry_id, text=said, images=seen, timestamp=now_ms)
+    return Input(entry_id=entry_id, text=said, images=seen, timestamp=now_ms, source=source)
 
 
 def take_images(images: object) -> tuple[ImageContent, ...]:

@@ -21,13 +21,19 @@ from sapwood.actors.environment import Environment
 from sapwood.actors.exclusion.actor import Exclusion
 from sapwood.actors.exclusion.lease import Lease
 from sapwood.actors.extensions.actor import Extensions
-from sapwood.actors.extensions.extension import ExtensionContext, Registered
+from sapwood.actors.extensions.asking import Questions
+from sapwood.actors.extensions.attendance import Attendance
+from sapwood.actors.extensions.companions import Companions
+from sapwood.actors.extensions.context import Life
+from sapwood.actors.extensions.extension import Registered
 from sapwood.actors.extensions.handling import Handlers
+from sapwood.actors.extensions.posts import Post
 from sapwood.actors.inbox import Shelf
 from sapwood.actors.inbox.actor import HEARS, Inbox
 from sapwood.actors.kernel import Ref, Ring, System
 from sapwood.actors.model.actor import ModelActor
 from sapwood.actors.model.providers.base import Provider
+from sapwood.actors.model.watching import Watch
 from sapwood.actors.navigation import actor as navigation
 from sapwood.actors.navigation import writing as navigating
 from sapwood.actors.outgoing.veil import Redactor
@@ -46,6 +52,7 @@ from sapwood.actors.tools.hooks import Hooks
 from sapwood.actors.tools.tool import AskPerson
 from sapwood.actors.tracing import Tracing
 from sapwood.events.copies import detached
+from sapwood.events.hooks import AgentBeforeSettle, BeforeTurnEnd
 from sapwood.events.ids import EntryId, new_entry_id
 from sapwood.events.requests import PrepareCounting
 from sapwood.events.runtime import DamageFound, EntryAppended, Event, MessageUpdate, name_of
@@ -123,6 +130,8 @@ class Wiring:
     """Closes the store, when nothing is being written."""
     chosen: Chosen
     providers: Mapping[str, Provider]
+    companions: Ref
+    attendance: Attendance
     extensions: Ref
     registered: Registered
     folder: str
@@ -167,18 +176,37 @@ def wire(  # noqa: PLR0917 - it is what a session is made of
     )
     if not counts.quick:
         projection.tell(PrepareCounting())
-    report_provider = reporting("provider_failed", "provider")
+    pen = Pen(session_log=session_log, view=view, environment=environment, new_id=new_id, publish=publish)
+    life = Life(session_id=store.header.id, cwd=store.header.cwd)
+    handlers = system.spawn(
+        "handlers", lambda: Handlers(life, reporting("extension_failed", "extension")), asks=(session_log,)
+    )
+    told_once = set[int]()
+    extensions = system.spawn(
+        "extensions", lambda: Extensions(host.registered, handlers, publish, told_once), asks=(handlers,)
+    )
+    questions = Questions(registered=host.registered, extensions=extensions)
+    companions: Ref
+
+    def tell_companions(told: object) -> None:
+        companions.tell(told)
+
+    watch = Watch(questions, tell_companions)
     redaction = Redaction(host.redactor, environment.run_foreign, reporting("redactor_failed", "redactor"))
     tracing = Tracing(tracer=host.tracer, conversation=store.header.id)
     model_actor = system.spawn(
         "model",
-        lambda: ModelActor(host.providers, environment, publish, report_provider, redaction=redaction, tracing=tracing),
+        lambda: ModelActor(
+            host.providers,
+            environment,
+            publish,
+            reporting("provider_failed", "provider"),
+            redaction=redaction,
+            tracing=tracing,
+            watch=watch,
+        ),
+        asks=(extensions,),
     )
-    pen = Pen(session_log=session_log, view=view, environment=environment, new_id=new_id, publish=publish)
-    context = ExtensionContext(session_id=store.header.id, cwd=store.header.cwd)
-    report_extension = reporting("extension_failed", "extension")
-    handlers = system.spawn("handlers", lambda: Handlers(context, report_extension))
-    extensions = system.spawn("extensions", lambda: Extensions(host.registered, handlers, publish), asks=(handlers,))
     bench = Bench(
         tools=chosen.tools,
         environment=environment,
@@ -186,7 +214,7 @@ def wire(  # noqa: PLR0917 - it is what a session is made of
         pen=pen,
         ask=host.ask,
         report=reporting("tool_failed", "tool"),
-        hooks=Hooks(registered=host.registered, extensions=extensions),
+        hooks=Hooks(questions=questions),
     )
     tools = system.spawn("tools", lambda: Tools(bench), asks=(session_log, extensions))
     author = Author(
@@ -260,11 +288,36 @@ def wire(  # noqa: PLR0917 - it is what a session is made of
         settings=host.settings.compaction,
         lease=lease,
         chosen=chosen,
-        sections=Sections(host.system_prompt, environment, publish, reporting("section_failed", "section")),
-        rules=host.settings.rules,
+        sections=Sections(
+            host.system_prompt,
+            environment,
+            publish,
+            reporting("section_failed", "section"),
+            contributed=host.registered.sections,
+        ),
+        rules=attrs.evolve(
+            host.settings.rules,
+            asks_at_turn_end=questions.has(BeforeTurnEnd),
+            asks_before_settle=questions.has(AgentBeforeSettle),
+        ),
+        questions=questions,
     )
-    asks = (exclusion, inbox, session_log, projection, model_actor, compaction, mover, tools)
+    asks = (exclusion, inbox, session_log, projection, model_actor, compaction, mover, tools, extensions)
     agent = system.spawn("agent", lambda: Agent(desk), asks=asks, advice=INSIDE)
+    posts = {one.name: Post(one.name) for one in host.registered.extensions}
+    companions = system.spawn(
+        "companions",
+        lambda: Companions(
+            registered=host.registered,
+            posts=posts,
+            life=life,
+            tell=tell_companions,
+            publish=publish,
+            report=reporting("extension_failed", "extension"),
+        ),
+        hears=host.registered.events,
+        asks=(agent, inbox, session_log),
+    )
     return Wiring(
         system=system,
         ring=ring,
@@ -278,6 +331,8 @@ def wire(  # noqa: PLR0917 - it is what a session is made of
         let_go=committer.let_go,
         chosen=chosen,
         providers=host.providers,
+        companions=companions,
+        attendance=Attendance(registered=host.registered, extensions=extensions, companions=companions, life=life),
         extensions=extensions,
         registered=host.registered,
         folder=host.folder,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import assert_never
 
 import attrs
@@ -10,13 +11,17 @@ import trio
 from sapwood.actors.agent.checkpoints import Checkpoints
 from sapwood.actors.agent.compacting import Compacting
 from sapwood.actors.agent.desk import Desk
+from sapwood.actors.agent.hearing import Hearing
+from sapwood.actors.agent.hooks import RunHooks
 from sapwood.actors.agent.navigating import Navigating
 from sapwood.actors.agent.one_run import Run, Runs
-from sapwood.actors.agent.prepare import SectionContext, change
-from sapwood.actors.agent.run import IDLE, next_step
+from sapwood.actors.agent.prepare import Given, SectionContext, change
+from sapwood.actors.agent.run import next_step
 from sapwood.actors.agent.setting import Setter
+from sapwood.actors.agent.state import IDLE
 from sapwood.actors.agent.steps import (
     Answered,
+    AtBoundary,
     Broke,
     CallModel,
     CallTools,
@@ -101,6 +106,8 @@ class Agent(Actor[Asked]):
         self._runs = Runs(desk.pen)
         self._compacting = Compacting(desk, self._runs)
         self._navigating = Navigating(desk)
+        self._hooks = RunHooks(desk.questions, desk.projection, desk.pen, desk.publish)
+        self._hearing = Hearing(self._hooks, desk.inbox)
 
     def handle(self, message: Asked) -> Reply | Refuse | Start | None:
         match message:
@@ -128,12 +135,16 @@ class Agent(Actor[Asked]):
 
     def _queue(self, taken: Input, queue: QueueName) -> Start:
         """Asked here and now: operations begin in any order, and inputs are queued in that in which they were said (R3)."""
+        if self._hearing.is_due:
+            return self._hearing.begin(taken, queue)
         asked = Inquiry(self._desk.inbox, Accept(input=taken, queue=queue))
         return Start(asked.come, name=f"queue {taken.entry_id}", owner="actor")
 
     def _go_on(self, ended: str) -> Start | None:
         """What was said while somebody else had the tree starts a run now."""
-        if not (self._compacting.under_way.has_news(ended) or self._navigating.under_way.has_news(ended)):
+        if self._hearing.ended(ended) or not (
+            self._compacting.under_way.has_news(ended) or self._navigating.under_way.has_news(ended)
+        ):
             return None
         run = self._runs.new(self._desk.pen.new_id())
         return Start(lambda: self._run(None, run), name=f"run {run.key}")
@@ -148,6 +159,7 @@ class Agent(Actor[Asked]):
                 if taken is not None:
                     desk.publish(desk.shelf.news())
             else:
+                taken = await self._hooks.heard(taken, run)
                 await insist(desk.inbox, Accept(input=taken))
             if taken is not None:
                 await self._hold(taken, run)
@@ -157,7 +169,7 @@ class Agent(Actor[Asked]):
 
     async def _hold(self, taken: Input, run: Run) -> None:
         """The run, and the news that it has settled, whatever becomes of it."""
-        desk = self._desk
+        desk, run.said = self._desk, taken
         settled = AgentSettled(aborted=True)
         try:
             end = await self._turns(taken, run)
@@ -201,7 +213,8 @@ class Agent(Actor[Asked]):
             case Prepare():
                 return await self._prepare(run)
             case Record(message=message, entry_id=entry_id):
-                return Recorded(message, await run.log.append(message, entry_id))
+                kept = await self._hooks.kept(message, run)
+                return Recorded(kept, await run.log.append(kept, entry_id))
             case CallModel(number):
                 await run.clear()
                 return await self._answer(number, run)
@@ -216,6 +229,8 @@ class Agent(Actor[Asked]):
                 return await self._checkpoints.recover(do, run)
             case Wait(delay_ms):
                 return await self._wait(delay_ms, run)
+            case AtBoundary():
+                return await self._hooks.cross(do, run)
             case End():
                 raise AssertionError("the end is no effect")
             case _:
@@ -233,31 +248,39 @@ class Agent(Actor[Asked]):
         """Ask first, and compare with the branch as it is then. A run that was stopped meanwhile says nothing of its prompt."""
         desk = self._desk
         tools = desk.chosen.definitions()
-        if tools is None and desk.sections.asked_for:
+        if tools is None and desk.sections.whole:
             tools = ()  # who asks for a prompt asks for the whole of it
-        if run.stopped or (tools is None and not desk.sections.asked_for):
-            return Prepared(None)
-        with run.idle():
-            await insist(desk.pen.session_log, CatchUp())  # a session that cannot be written asks no section
-            header = desk.pen.view.header
-            context = SectionContext(session_id=header.id, cwd=header.cwd, model=desk.chosen.model)
-            given = await desk.sections.ask(context, tools or ())
-            if desk.sections.asked_for:  # that took its time; what is compared with is what the message comes behind
-                await insist(desk.pen.session_log, CatchUp())
-            selection = await insist(desk.projection, Select())
-            now_ms = desk.pen.environment.now_ms()
-            return Prepared(change(given, replay(selection.messages), tools=tools, now_ms=now_ms))
-        return Prepared(None)
+        prepared = Prepared(None)
+        given: Mapping[str, Given] | None = None
+        if not run.stopped and (tools is not None or desk.sections.asked_for):
+            with run.idle():
+                await insist(desk.pen.session_log, CatchUp())  # a session that cannot be written asks no section
+                header = desk.pen.view.header
+                context = SectionContext(session_id=header.id, cwd=header.cwd, model=desk.chosen.model)
+                given = await desk.sections.ask(context, tools or ())
+                if (
+                    desk.sections.asked_for
+                ):  # that took its time; what is compared with is what the message comes behind
+                    await insist(desk.pen.session_log, CatchUp())
+                selection = await insist(desk.projection, Select())
+                now_ms = desk.pen.environment.now_ms()
+                there, whole = replay(selection.messages), desk.sections.whole
+                prepared = Prepared(change(given, there, tools=tools, now_ms=now_ms, whole=whole))
+        await self._hooks.starting(run.said, given, run)
+        return prepared
 
     async def _answer(self, number: int, run: Run) -> Answered:
         desk = self._desk
+        await self._hooks.keep_notes(run)
         selection = await insist(desk.projection, Select())
+        messages = await self._hooks.sent(selection.messages, run)
         asked = Generate(
             call_id=f"{run.key}/{number}",
             model=desk.chosen.model,
             purpose="turn",
-            messages=selection.messages,
+            messages=messages,
             thinking_level=selection.thinking_level,
+            changed=messages is not selection.messages,
         )
         try:
             # asked once: a call that was begun may have been billed, and whether another one is worth it is a decision (M4)

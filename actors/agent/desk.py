@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 import attrs
 
-from sapwood.actors.agent.run import Rules
 from sapwood.actors.agent.sections import Sections
+from sapwood.actors.agent.state import Rules
 from sapwood.actors.compaction.threshold import CompactionSettings
 from sapwood.actors.exclusion.lease import Lease
+from sapwood.actors.extensions.asking import Questions
 from sapwood.actors.inbox import Shelf
 from sapwood.actors.kernel import Ref
 from sapwood.actors.session_log.run_log import Pen
@@ -72,3 +73,4 @@ class Desk:
     chosen: Chosen
     sections: Sections
     rules: Rules
+    questions: Questions

@@ -12,6 +12,8 @@ import trio
 from sapwood.actors.kernel import CRASHES, Ref, insist
 from sapwood.actors.session_log.run_log import Pen, RunLog
 from sapwood.events.asking import Ask
+from sapwood.events.commands import Input
+from sapwood.events.hooks import DraftMessage
 from sapwood.events.ids import EntryId
 from sapwood.events.requests import StopCall, StopCompaction, StopTools
 
@@ -31,6 +33,12 @@ class Run:
     """Whether its operation has come to it; one that broke before that ends nothing."""
     ended: trio.Event = attrs.field(factory=trio.Event)
     stopped: bool = False
+    said: Input | None = None
+    """What it began with."""
+    asked: bool = False
+    """Whether extensions were asked how it is to begin, and what they said: a prompt of theirs, and what is to be added."""
+    forced: str | None = None
+    notes: tuple[DraftMessage, ...] = ()
     _holds: int = 0
     """How many decide right now whether it is to be stopped."""
     _free: trio.Event = attrs.field(factory=trio.Event)

@@ -12,7 +12,7 @@ import html
 import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import attrs
 
@@ -66,10 +66,10 @@ class SystemPrompt:
     """Whether the session's folder is told."""
 
     def __attrs_post_init__(self) -> None:
-        _check_section(PREAMBLE, self.preamble)
+        check_section(PREAMBLE, self.preamble)
         for name, asked in _items("sections", self.sections):
             check_section_name(name)
-            _check_section(name, asked)
+            check_section(name, asked)
         for name, told in _items("skills", self.skills):
             if not isinstance(told, str):
                 raise Refused("bad-input", f"SystemPrompt(skills={{{name!r}: …}}) is a description, not {told!r:.80}")
@@ -91,6 +91,8 @@ class Unanswered:
     why: str
 
 
+STAYS: Final = Unanswered("nobody asks for it")
+"""Of a section that is the branch's own."""
 Given = str | Unanswered | None
 """What a section came to: its text, None for no section, or that nobody knows."""
 
@@ -146,9 +148,15 @@ def change(
     *,
     tools: Sequence[ToolDefinition] | None = (),
     now_ms: int,
+    whole: bool = True,
 ) -> SystemMessage | None:
-    """What is to be recorded before the turn, if anything is (P7). None for sections, or tools, that the branch may keep as it has them."""
+    """What is to be recorded before the turn, if anything is (P7). None for sections, or tools, that the branch may keep as it has them.
+
+    `whole`: whether the answers are all that there is to be; else sections that they do not name stay as well.
+    """
     there = SystemMessage(content="", timestamp=now_ms) if present is None else present
+    if answers is not None and not whole:
+        answers = {**dict.fromkeys(there.sections or {}, STAYS), **answers}
     if answers is None:
         sections = {name: text for name, text in (there.sections or {}).items() if text is not None}
     else:
@@ -187,11 +195,13 @@ def _items(field: str, given: object) -> list[tuple[str, Any]]:
     return items
 
 
-def _check_section(name: str, asked: object) -> None:
+def check_section(name: str, asked: object) -> Section:
     """A section's own text is checked like that of a function: it can be kept, or it is refused before anything is opened."""
     if isinstance(asked, str):
         answer = accepted(asked)
         if isinstance(answer, Unanswered):
             raise Refused("bad-input", f"the system prompt section {name!r} cannot be kept: {answer.why}")
-    elif not callable(asked):
+        return asked
+    if not callable(asked):
         raise Refused("bad-input", f"the system prompt section {name!r} is text or a function, not {asked!r:.80}")
+    return cast("Section", asked)

@@ -9,6 +9,7 @@
 7. A failed answer may be asked for again, by the one policy (M4): with a low-level run of its own, and nothing new but what was steered.
 8. The context is looked at before a run, between turns and behind a run (C3): never between a call and its result, nor before a retry.
 9. A request that was too large is hidden, the past is compacted, and it is made again, once (C16). Where that fails the run ends as it is.
+10. Before a turn's end is told, and before the run settles, extensions may be asked whether it goes on: of what was stopped, nobody is.
 """
 
 from __future__ import annotations
@@ -17,13 +18,16 @@ from typing import Final, assert_never
 
 import attrs
 
+from sapwood.actors.agent.state import RunState
 from sapwood.actors.agent.steps import (
     Answered,
+    AtBoundary,
     Broke,
     CallModel,
     CallTools,
     Check,
     Checked,
+    Crossed,
     Do,
     End,
     Happened,
@@ -46,12 +50,13 @@ from sapwood.actors.agent.steps import (
     Waited,
 )
 from sapwood.actors.compaction.recovery import FAILED_WORDS, Recovery
-from sapwood.actors.model.retry import Again, No, RetryPolicy, retry_answer
-from sapwood.events.commands import Input, QueueMode
+from sapwood.actors.model.retry import Again, No, retry_answer
+from sapwood.events.commands import Input
 from sapwood.events.content import ToolCall
 from sapwood.events.failures import failure_of
+from sapwood.events.hooks import AgentBeforeSettle, BeforeTurnEnd
 from sapwood.events.ids import EntryId
-from sapwood.events.messages import AssistantMessage, Message, SystemMessage, UserMessage
+from sapwood.events.messages import AssistantMessage, SystemMessage, UserMessage
 from sapwood.events.runtime import (
     AgentEnd,
     AgentStart,
@@ -71,50 +76,6 @@ STEERED: Final = TakeNext(("steering",), begins=False)
 LOOKED: Final = Check(sends=False)
 """Behind a run: nothing is sent, so nothing is too large to be sent."""
 CANCELLED: Final = "the wait before another attempt was cancelled"
-
-
-@attrs.frozen(kw_only=True)
-class Rules:
-    """What a run goes by."""
-
-    steering: QueueMode = "one-at-a-time"
-    follow_up: QueueMode = "one-at-a-time"
-    retry: RetryPolicy = attrs.field(factory=RetryPolicy)
-
-
-@attrs.frozen(kw_only=True)
-class RunState:
-    """A run, between two steps."""
-
-    rules: Rules = Rules()
-    turn_index: int = 0
-    """Of the low-level run, as Pi counts."""
-    number: int = 0
-    """Answers that the whole run has had."""
-    attempt: int = 0
-    """Retries of the present answer."""
-    retry: Again | No | None = None
-    """Whether the answer that failed is asked for again; None for one that did not fail."""
-    messages: tuple[Message, ...] = ()
-    """What this low-level run put into the log."""
-    over: bool = True
-    """Whether its end was told, or its beginning not yet."""
-    opening: tuple[Do, ...] | None = None
-    """What a low-level run begins with that waits for the context to be looked at."""
-    recovery: Recovery | None = None
-    """What the answer that came last calls for."""
-    tried: bool = False
-    """Whether that was tried before."""
-    todo: tuple[Do, ...] = ()
-    unrecorded: AssistantMessage | None = None
-    """What the model said, until it is in the log."""
-    answer: AssistantMessage | None = None
-    """What it said last, in the log."""
-    ending: End | None = None
-    """What is left to do, of a run that broke."""
-
-
-IDLE: Final = RunState()
 
 
 def next_step(state: RunState, happened: Happened) -> tuple[RunState, Do]:
@@ -152,6 +113,8 @@ def _after(state: RunState, happened: Happened) -> RunState:
             return _first(state, _gave_up(state, CANCELLED), End(aborted=True))
         case Waited():
             return _begun(state, STEERED)
+        case Crossed():
+            return _crossed(state, happened)
         case Broke() if state.ending is not None:  # in telling that it ends
             return attrs.evolve(state, todo=(state.ending,))
         case Broke(error=error):
@@ -173,7 +136,7 @@ def _opened(state: RunState, incoming: tuple[Input, ...], *things: Do) -> RunSta
 
 def _begun(state: RunState, *things: Do) -> RunState:
     """A low-level run begins, with these before its first request."""
-    state = attrs.evolve(state, messages=(), over=False, opening=None)
+    state = attrs.evolve(state, messages=(), over=False, opening=None, settling=False)
     return _first(_turn(state, 0, *things), Tell(AgentStart()))
 
 
@@ -202,7 +165,7 @@ def _took(state: RunState, took: Took) -> RunState:
         if took.stopped:
             return _stopped(state)
         if state.over:
-            return _first(state, End(aborted=False))
+            return _settling(state)
         closing = (*_closing(state), LOOKED)
         return _first(attrs.evolve(state, over=True), *closing, NEXT)  # who hears of the end may queue something
     mode = state.rules.steering if took.queue == "steering" else state.rules.follow_up
@@ -213,6 +176,42 @@ def _took(state: RunState, took: Took) -> RunState:
     if took.queue == "follow_up":
         things = (*things, STEERED)
     return _opened(state, (taken,), *things) if state.over else _next_turn(state, (taken,), *things)
+
+
+def _settling(state: RunState) -> RunState:
+    """Nothing waits to be said: the run settles, unless somebody who has not been asked yet has it go on."""
+    if state.settling or not state.rules.asks_before_settle:
+        return _first(state, End(aborted=False))
+    asked = AtBoundary(AgentBeforeSettle(outcome=state.outcome), False if state.outcome == "completed" else None)
+    return _first(attrs.evolve(state, settling=True), asked, NEXT)  # that took its time: something may wait by then
+
+
+def _turn_ended(state: RunState, turn_end: TurnEnd, *, goes_on: bool | None) -> RunState:
+    """The end of a turn, once extensions were asked; what is to be done stands behind it where their word does not count (None)."""
+    if not state.rules.asks_at_turn_end:
+        return _beyond(state, turn_end, goes_on=goes_on)
+    asked = BeforeTurnEnd(
+        turn_index=state.turn_index,
+        message=turn_end.message,
+        tool_results=turn_end.tool_results,
+        outcome=state.outcome,
+    )
+    return _first(state, AtBoundary(asked, goes_on))
+
+
+def _crossed(state: RunState, crossed: Crossed) -> RunState:
+    asked = crossed.asked
+    goes_on = asked.goes_on if asked.goes_on is None or crossed.goes_on is None else crossed.goes_on
+    if isinstance(asked.question, BeforeTurnEnd):
+        turn_end = TurnEnd(message=asked.question.message, tool_results=asked.question.tool_results)
+        return _beyond(state, turn_end, goes_on=goes_on)
+    return _opened(attrs.evolve(state, todo=()), (), STEERED) if goes_on else state
+
+
+def _beyond(state: RunState, turn_end: TurnEnd, *, goes_on: bool | None) -> RunState:
+    if goes_on is not None:
+        state = _next_turn(state, (), STEERED) if goes_on else _first(state, NEXT)
+    return _first(state, Tell(turn_end))
 
 
 def _recovered(state: RunState, recovered: Recovered) -> RunState:
@@ -234,7 +233,8 @@ def _verdict(state: RunState, answer: AssistantMessage, jitter: float) -> Again 
 
 def _answered(state: RunState, answer: AssistantMessage, entry_id: EntryId) -> RunState:
     """What follows an answer that is in the log."""
-    turn_end = Tell(TurnEnd(message=answer, tool_results=()))
+    turn_end = TurnEnd(message=answer, tool_results=())
+    state = attrs.evolve(state, outcome="error" if answer.stop_reason == "error" else "completed")
     calls = tuple(block for block in answer.content if isinstance(block, ToolCall))
     if state.recovery is not None:
         return _recovering(state, state.recovery, turn_end, entry_id)
@@ -246,18 +246,21 @@ def _answered(state: RunState, answer: AssistantMessage, entry_id: EntryId) -> R
                 delay_ms=delay_ms,
                 error_message=answer.error_message or "",
             )
-            todo = (turn_end, *_closing(state, will_retry=True), Tell(again), Wait(delay_ms))
-            return _first(attrs.evolve(state, attempt=state.attempt + 1, over=True), *todo)
+            todo = (*_closing(state, will_retry=True), Tell(again), Wait(delay_ms))
+            state = _first(attrs.evolve(state, attempt=state.attempt + 1, over=True), *todo)
+            return _turn_ended(state, turn_end, goes_on=None)
         case "error" | "aborted" as reason, _:
             gave_up = (_gave_up(state, answer.error_message),) if state.attempt else ()
             last = (End(aborted=True),) if reason == "aborted" else (LOOKED, NEXT)
-            todo = (turn_end, *_closing(state), *gave_up, *_why_not(state.retry, answer), *last)
-            return _first(attrs.evolve(state, attempt=0, over=True), *todo)
+            todo = (*_closing(state), *gave_up, *_why_not(state.retry, answer), *last)
+            state = _first(attrs.evolve(state, attempt=0, over=True), *todo)
+            ended = _beyond if reason == "aborted" else _turn_ended
+            return ended(state, turn_end, goes_on=None)
         case reason, _:
             good = (Tell(AutoRetryEnd(success=True, attempt=state.attempt)),) if state.attempt else ()
             state = attrs.evolve(state, attempt=0, answer=answer)
             if not calls:
-                return _first(state, *good, turn_end, NEXT)
+                return _first(_turn_ended(state, turn_end, goes_on=False), *good)
             return _first(state, *good, CallTools(state.number, calls, truncated=reason == "length"))
 
 
@@ -268,11 +271,15 @@ def _why_not(verdict: Again | No | None, answer: AssistantMessage) -> tuple[Do, 
     return (Tell(Diagnostic(code="not_retried", message=verdict.why)),)
 
 
-def _recovering(state: RunState, recovery: Recovery, turn_end: Tell, entry_id: EntryId) -> RunState:
+def _recovering(state: RunState, recovery: Recovery, turn_end: TurnEnd, entry_id: EntryId) -> RunState:
     """The end of a low-level run whose answer calls for a compaction (C16)."""
+    return _turn_ended(_behind_recovering(state, recovery, entry_id), turn_end, goes_on=None)
+
+
+def _behind_recovering(state: RunState, recovery: Recovery, entry_id: EntryId) -> RunState:
     tried = (Tell(AutoRetryEnd(success=not recovery.retries, attempt=state.attempt)),) if state.attempt else ()
     again = recovery.retries and not state.tried
-    ended = (turn_end, *_closing(state, will_retry=again), *tried)
+    ended = (*_closing(state, will_retry=again), *tried)
     over = attrs.evolve(state, attempt=0, over=True)
     if again:
         return _first(over, *ended, Hide(entry_id), Recover(will_retry=True))
@@ -294,13 +301,12 @@ def _tools_done(state: RunState, done: ToolsDone) -> RunState:
     told: list[Do] = []
     for ran in done.results:
         told += [Tell(MessageStart(message=ran.message)), Tell(MessageEnd(message=ran.message, entry_id=ran.entry_id))]
-    told.append(Tell(TurnEnd(message=state.answer, tool_results=results)))
+    turn_end = TurnEnd(message=state.answer, tool_results=results)
     state = attrs.evolve(state, messages=(*state.messages, *results))
     if done.stopped:
-        return _first(attrs.evolve(state, over=True), *told, *_closing(state), End(aborted=True))
-    if all(ran.terminate for ran in done.results):
-        return _first(state, *told, NEXT)
-    return _first(_next_turn(state, (), STEERED), *told)
+        return _first(attrs.evolve(state, over=True), *told, Tell(turn_end), *_closing(state), End(aborted=True))
+    goes_on = not all(ran.terminate for ran in done.results)
+    return _first(_turn_ended(state, turn_end, goes_on=goes_on), *told)
 
 
 def _closing(state: RunState, *, will_retry: bool = False) -> tuple[Do, ...]:

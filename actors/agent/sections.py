@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath
+from types import MappingProxyType
 
 import trio
 
@@ -45,9 +46,14 @@ class Sections:
         environment: Environment,
         publish: Callable[[Event], int],
         report: Callable[[str, BaseException], None],
+        contributed: Mapping[str, Section] = MappingProxyType({}),
     ) -> None:
-        """`prompt`: None if the host asks for none. `report` is told of each fault in a section function: whose, and what it raised."""
+        """`prompt`: None if the host asks for none. `report` is told of each fault in a section function: whose, and what it raised.
+
+        `contributed`: those of extensions, which take the place of the host's but for the preamble (P6).
+        """
         self._prompt = prompt
+        self._contributed = contributed
         self._environment = environment
         self._publish = publish
         self._report = report
@@ -56,7 +62,12 @@ class Sections:
 
     @property
     def asked_for(self) -> bool:
-        """Whether the host asks for a system prompt; without one there is nothing to ask."""
+        """Whether the host or an extension asks for a part of the system prompt; without that there is nothing to ask."""
+        return self._prompt is not None or bool(self._contributed)
+
+    @property
+    def whole(self) -> bool:
+        """Whether what is asked for is all of the prompt: else what the branch has besides stays."""
         return self._prompt is not None
 
     async def ask(self, context: SectionContext, tools: Sequence[ToolDefinition] = ()) -> dict[str, Given] | None:
@@ -65,9 +76,10 @@ class Sections:
         `tools`: what the model is told that it can call.
         """
         prompt = self._prompt
-        if prompt is None:
+        if not self.asked_for:
             return None
-        asked = ordered(self._defaults(prompt, tools), prompt.sections)
+        asked = {} if prompt is None else ordered(self._defaults(prompt, tools), prompt.sections)
+        asked = ordered(asked, self._contributed)
         given: dict[str, Given] = dict.fromkeys(asked)
         async with trio.open_nursery() as nursery:
             for name, section in asked.items():

@@ -9,6 +9,7 @@ from sapwood.events.base import Number
 from sapwood.events.commands import Input, QueueName
 from sapwood.events.content import ToolCall
 from sapwood.events.errors import SapwoodError
+from sapwood.events.hooks import AgentBeforeSettle, BeforeTurnEnd
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import AssistantMessage, SystemMessage, UserMessage
 from sapwood.events.requests import Ran
@@ -99,6 +100,15 @@ class Wait:
 
 
 @attrs.frozen
+class AtBoundary:
+    """Ask extensions what they want appended here, and whether the run goes on."""
+
+    question: BeforeTurnEnd | AgentBeforeSettle
+    goes_on: bool | None = None
+    """Whether it would; None: their word on it does not count."""
+
+
+@attrs.frozen
 class End:
     """Nothing more is to be done."""
 
@@ -109,7 +119,21 @@ class End:
     """The answer that was to be recorded then."""
 
 
-Do = Tell | TellQueue | Prepare | Record | TakeNext | CallModel | CallTools | Check | Hide | Recover | Wait | End
+Do = (
+    Tell
+    | TellQueue
+    | Prepare
+    | Record
+    | TakeNext
+    | CallModel
+    | CallTools
+    | Check
+    | Hide
+    | Recover
+    | Wait
+    | AtBoundary
+    | End
+)
 
 
 @attrs.frozen
@@ -204,6 +228,15 @@ class Waited:
 
 
 @attrs.frozen
+class Crossed:
+    """What extensions wanted at a boundary is in the log."""
+
+    asked: AtBoundary
+    goes_on: bool | None = None
+    """What they say of going on; None: nothing, or what cannot be."""
+
+
+@attrs.frozen
 class Broke:
     """What was to be done could not be: the disk refused, or an actor crashed."""
 
@@ -211,5 +244,17 @@ class Broke:
 
 
 Happened = (
-    Started | Told | Prepared | Recorded | Took | Answered | ToolsDone | Checked | Hidden | Recovered | Waited | Broke
+    Started
+    | Told
+    | Prepared
+    | Recorded
+    | Took
+    | Answered
+    | ToolsDone
+    | Checked
+    | Hidden
+    | Recovered
+    | Waited
+    | Crossed
+    | Broke
 )

@@ -3,26 +3,37 @@
 1. None is an answer to every question; a kind that the question does not admit is none.
 2. What is taken is a copy that can be written (S12): nothing in it changes behind our back.
 3. A message takes the place of one of its own role, and the system's are no answer where they were not shown.
+4. What was billed, how an answer ended and which call a result is of are facts: no answer changes them.
 """
 
 from __future__ import annotations
 
-from typing import TypeVar
+import re
+from typing import Final
 
 import msgspec
 
 from sapwood.actors.extensions.merging import RULES, AnyAnswer, Came, NoAnswer
+from sapwood.actors.session_log.capping import MOST_BYTES, too_long
+from sapwood.actors.session_log.hygiene import uncontrolled
 from sapwood.events.codec import why_unwritable
 from sapwood.events.fitting import fitting
-from sapwood.events.hooks import AnyQuestion, BeforeMessageAppend, ChangeMessage, ChangeMessages, ContextQuestion
-from sapwood.events.messages import SystemMessage
+from sapwood.events.hooks import (
+    AnyQuestion,
+    BeforeMessageAppend,
+    ChangeHeaders,
+    ChangeInput,
+    ChangeMessage,
+    ChangeMessages,
+    ContextQuestion,
+    InputReceived,
+)
+from sapwood.events.messages import AssistantMessage, Message, SystemMessage, ToolResultMessage
 
-S = TypeVar("S", bound=msgspec.Struct)
-
-
-def copied(value: S) -> S:
-    """A value that shares nothing with this one that could change: whoever gets it may do with it as they like."""
-    return msgspec.convert(msgspec.to_builtins(value), type(value))
+HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+"""A token of HTTP."""
+HEADER_VALUE: Final = re.compile(r"[\t -~]*")
+"""What every server reads alike."""
 
 
 def admitted(question: AnyQuestion, answer: object) -> Came:
@@ -53,11 +64,47 @@ def _writable(answer: object, kind: type[AnyAnswer]) -> AnyAnswer:
 
 def _misfit(question: AnyQuestion, answer: AnyAnswer) -> str | None:
     match question, answer:
-        case BeforeMessageAppend(message=shown), ChangeMessage(message=given) if given.role != shown.role:
-            return f"a message of the role {given.role} cannot take the place of one of {shown.role}"
+        case BeforeMessageAppend(message=shown), ChangeMessage(message=given):
+            return _other_fact(shown, given)
         case ContextQuestion(), ChangeMessages(messages=messages) if any(
             isinstance(one, SystemMessage) for one in messages
         ):
             return "the system's messages were not shown and are not to be given: context_with_system is the question for them"
+        case InputReceived(images=shown_images), ChangeInput(text=text, images=images):
+            return _no_input(text, bool(shown_images if images is None else images))
+        case _, ChangeHeaders(headers=headers):
+            return _no_header(headers)
         case _:
             return None
+
+
+def _other_fact(shown: Message, given: Message) -> str | None:
+    """What a message says otherwise than the one whose place it is to take, and may not."""
+    facts: tuple[str, ...]
+    match shown, given:
+        case AssistantMessage(), AssistantMessage():
+            facts = ("usage", "stop_reason", "provider", "model", "api", "error_message")
+        case ToolResultMessage(), ToolResultMessage():
+            facts = ("tool_call_id", "tool_name", "usage")
+        case _ if given.role != shown.role:
+            return f"a message of the role {given.role} cannot take the place of one of {shown.role}"
+        case _:
+            return None
+    other = next((field for field in facts if getattr(shown, field) != getattr(given, field)), None)
+    return None if other is None else f"its {other} is another one, and that is a fact: keep it as it was shown"
+
+
+def _no_input(text: str, has_images: bool) -> str | None:
+    size = too_long(text)
+    if size is not None:
+        return f"an input has at most {MOST_BYTES:,} bytes, and this one has {size:,}"
+    return None if has_images or uncontrolled(text).strip() else "there is neither text nor an image in it"
+
+
+def _no_header(headers: dict[str, str | None]) -> str | None:
+    for name, value in headers.items():
+        if not HEADER_NAME.fullmatch(name):
+            return f"{name!r:.80} is no name of a header"
+        if value is not None and not HEADER_VALUE.fullmatch(value):
+            return f"the value of the header {name} has a character that headers cannot have"
+    return None

@@ -1,4 +1,4 @@
-"""What an extension is: a name, and the handlers that it answers questions with. No I/O, no awaits.
+"""What an extension is: a name, and what it brings along: handlers, sections of the prompt, tools. No I/O, no awaits.
 
 1. Handlers are asked in the order in which they were registered, extension by extension in the host's order (H1).
 2. A handler that answers what its question does not admit is a type error for a checker; see `merging` for what it is at run time.
@@ -15,20 +15,20 @@ from typing import Any, Final, Generic, TypeVar, cast, get_args, overload
 import attrs
 from msgspec import UNSET, UnsetType
 
+from sapwood.actors.agent.prepare import Section, check_section
+from sapwood.actors.extensions.context import ExtensionContext
+from sapwood.actors.projection.system_prompt import check_section_name
+from sapwood.actors.tools.tool import Tool, tool
 from sapwood.events.base import listed
 from sapwood.events.errors import Refused
 from sapwood.events.hooks import (
+    AfterProviderResponse,
     AnyQuestion,
+    ProviderStreamEvent,
     Question,
-    SessionBeforeCompact,
-    SessionBeforeFork,
-    SessionBeforeTree,
     SessionShutdown,
-    ToolCallQuestion,
-    ToolResultQuestion,
 )
-from sapwood.events.ids import SessionId
-from sapwood.events.runtime import Diagnostic
+from sapwood.events.runtime import Diagnostic, Event, News
 
 LIMIT: Final = 30.0
 """Seconds that a handler has, unless it says otherwise (H2). Somebody waits for an answer."""
@@ -37,37 +37,26 @@ LIMITS: Final[Mapping[type[Question[Any]], float]] = {
 }
 """Questions whose handlers have another limit, unless they say otherwise."""
 
-ASKED: Final[frozenset[type[Question[Any]]]] = frozenset(
-    {
-        SessionBeforeCompact,
-        SessionBeforeFork,
-        SessionBeforeTree,
-        ToolCallQuestion,
-        ToolResultQuestion,
-    }
-)
+ASKED: Final[frozenset[type[Question[Any]]]] = frozenset(get_args(AnyQuestion))
 """The questions that this release asks: handlers of the others wait for a later one, and their extension is told so."""
+TOLD: Final[frozenset[type[Question[Any]]]] = frozenset({AfterProviderResponse, ProviderStreamEvent})
+"""Questions that nobody waits for: their handlers are told as of events, beside what goes on."""
 
 A = TypeVar("A")
 Q = TypeVar("Q", bound=Question[Any])
 Asked = TypeVar("Asked", bound=Question[Any], covariant=True)
-
-
-@attrs.frozen(kw_only=True)
-class ExtensionContext:
-    """What a handler is told besides its question."""
-
-    session_id: SessionId
-    cwd: str
-    """The working folder that the session notes."""
+N = TypeVar("N", bound=News)
+Heard = TypeVar("Heard", bound=News, covariant=True)
+F = TypeVar("F", bound=Callable[..., object])
+T = TypeVar("T", bound=Tool | Callable[..., object])
 
 
 @attrs.frozen(kw_only=True)
 class Handler:
-    """A function that answers one kind of question."""
+    """A function that answers one kind of question, or is told one kind of event."""
 
     extension: str
-    question: type[Question[Any]]
+    question: type[Question[Any] | News]
     limit: float | None
     """Seconds; None: as long as it takes."""
     function: Callable[[Any, ExtensionContext], object]
@@ -75,8 +64,13 @@ class Handler:
 
     @property
     def event(self) -> str:
-        """The question's `type` on the wire, such as `tool_call`."""
+        """The `type` on the wire of what it hears, such as `tool_call`; `*` for every event."""
         return event_of(self.question)
+
+    @property
+    def asked(self) -> bool:
+        """Whether somebody waits for its answer."""
+        return issubclass(self.question, Question) and self.question not in TOLD
 
 
 class Extension:
@@ -86,6 +80,8 @@ class Extension:
         """`Refused` for what is no name: text of one line that shows something."""
         self._name = _taken_name(name)
         self._handlers: list[Handler] = []
+        self._sections: dict[str, Section] = {}
+        self._tools: list[Tool] = []
 
     def __repr__(self) -> str:
         return f"<Extension {self._name}>"
@@ -100,18 +96,63 @@ class Extension:
         """In the order of registration."""
         return tuple(self._handlers)
 
-    def on(self, question: type[Q], *, limit: float | UnsetType | None = UNSET) -> On[Q]:
+    @property
+    def sections(self) -> Mapping[str, Section]:
+        """Sections of the system prompt, by name."""
+        return dict(self._sections)
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """In the order of registration."""
+        return tuple(self._tools)
+
+    @overload
+    def on(self, question: type[Q], *, limit: float | UnsetType | None = UNSET) -> On[Q]: ...
+    @overload
+    def on(self, question: type[N], *, limit: float | UnsetType | None = UNSET) -> OnNews[N]: ...
+    def on(self, question: Any, *, limit: float | UnsetType | None = UNSET) -> Any:
         """A decorator that registers a plain or an async function `(question, context)`. None is always an answer: as you would have done.
 
-        A plain one is to be quick, for the loop waits for it. `limit` is in seconds: 30 without it, 2 for `SessionShutdown`; None for what
-        waits for a person.
+        An event of `sapwood.events.runtime` may stand in the place of a question, and `News` for all of them: its handler is told it, in
+        order, beside what goes on, and answers nothing.
+        A plain function is to be quick, for the loop waits for it. `limit` is in seconds: 30 without it, 2 for `SessionShutdown`; None for
+        what waits for a person.
         """
-        if not any(question is one for one in get_args(AnyQuestion)):
+        asked = any(question is one for one in get_args(AnyQuestion))
+        if not asked and not any(question is one for one in (News, *get_args(Event))):
             raise Refused(
-                "bad-input", f"a handler is registered for a question of sapwood.events.hooks, not for {question!r:.80}"
+                "bad-input",
+                "a handler is registered for a question of sapwood.events.hooks, or for an event of "
+                f"sapwood.events.runtime, not for {question!r:.80}",
             )
         taken = LIMITS.get(question, LIMIT) if limit is UNSET else _taken_limit(limit)
-        return On(self._name, question, taken, self._handlers.append)
+        return (On if asked else OnNews)(self._name, question, taken, self._handlers.append)
+
+    @overload
+    def section(self, name: str, text: str) -> str: ...
+    @overload
+    def section(self, name: str) -> Callable[[F], F]: ...
+    def section(self, name: str, text: object = UNSET) -> object:
+        """Contribute a section of the system prompt (P6): text, or a decorator of a function that is asked for it before each turn.
+
+        It takes the place of another one of its name, but for the preamble, which is the host's; of two extensions the later one has it.
+        `Refused` for a name that is none, and for text that cannot be kept.
+        """
+        check_section_name(name)
+        if text is not UNSET:
+            self._sections[name] = check_section(name, text)
+            return text
+
+        def add(function: F) -> F:
+            self._sections[name] = check_section(name, function)
+            return function
+
+        return add
+
+    def tool(self, function: T) -> T:
+        """Contribute a tool: a function as `open_session(tools=…)` takes it, or what `sapwood.tool` made of one. A decorator."""
+        self._tools.append(function if isinstance(function, Tool) else tool(function))
+        return function
 
 
 class On(Generic[Asked]):
@@ -134,9 +175,29 @@ class On(Generic[Asked]):
         self: On[Question[A]], handler: Callable[[Asked, ExtensionContext], A]
     ) -> Callable[[Asked, ExtensionContext], A]: ...
     def __call__(self, handler: Callable[[Any, ExtensionContext], object]) -> Callable[[Any, ExtensionContext], object]:
-        if not callable(handler):
-            raise Refused("bad-input", f"a handler is a function (question, context), not {handler!r:.80}")
-        self._add(Handler(extension=self._extension, question=self._question, limit=self._limit, function=handler))
+        _add(handler, self._extension, self._question, self._limit, self._add)
+        return handler
+
+
+class OnNews(Generic[Heard]):
+    """The decorator that `Extension.on` gives for an event. It hands the function back as it is."""
+
+    def __init__(self, extension: str, event: type[Heard], limit: float | None, add: Callable[[Handler], None]) -> None:
+        self._extension = extension
+        self._event = event
+        self._limit = limit
+        self._add = add
+
+    @overload
+    def __call__(
+        self, handler: Callable[[Heard, ExtensionContext], Awaitable[None]]
+    ) -> Callable[[Heard, ExtensionContext], Awaitable[None]]: ...
+    @overload
+    def __call__(
+        self, handler: Callable[[Heard, ExtensionContext], None]
+    ) -> Callable[[Heard, ExtensionContext], None]: ...
+    def __call__(self, handler: Callable[[Any, ExtensionContext], object]) -> Callable[[Any, ExtensionContext], object]:
+        _add(handler, self._extension, self._event, self._limit, self._add)
         return handler
 
 
@@ -145,9 +206,10 @@ class Registered:
 
     def __init__(self, extensions: Iterable[Extension] = ()) -> None:
         """`Refused` for what is no list of extensions, and for two of one name: nobody could tell whose fault is told."""
-        self._handlers: dict[type[Question[Any]], tuple[Handler, ...]] = {}
+        self._handlers: dict[type, tuple[Handler, ...]] = {}
+        self.extensions = _listed(extensions)
         names: set[str] = set()
-        for extension in _listed(extensions):
+        for extension in self.extensions:
             if extension.name in names:
                 raise Refused(
                     "bad-input", f"two extensions are called {extension.name!r}: events could not tell them apart"
@@ -156,11 +218,35 @@ class Registered:
             for handler in extension.handlers:
                 self._handlers[handler.question] = (*self.of(handler.question), handler)
 
+    @property
+    def events(self) -> tuple[type[News], ...]:
+        """The events that somebody is told."""
+        return tuple(kind for kind in self._handlers if issubclass(kind, News))
+
+    @property
+    def sections(self) -> dict[str, Section]:
+        """The sections that they contribute: of one name, the last one's."""
+        return {name: section for one in self.extensions for name, section in one.sections.items()}
+
+    def tools(self, known: Mapping[str, Tool] | None) -> dict[str, Tool] | None:
+        """The tools of a session, the host's first. `Refused` for two of one name: a call could not tell them apart."""
+        taken = None if known is None else dict(known)
+        for extension in self.extensions:
+            for one in extension.tools:
+                taken = {} if taken is None else taken
+                if one.name in taken:
+                    raise Refused(
+                        "bad-input",
+                        f"extension {extension.name!r} brings a tool {one.name!r}, and there is one already",
+                    )
+                taken[one.name] = one
+        return taken
+
     def has(self, question: type[Question[Any]]) -> bool:
         """Whether anybody is asked. If not, there is no need to ask: the answer is None."""
         return question in self._handlers
 
-    def of(self, question: type[Question[Any]]) -> tuple[Handler, ...]:
+    def of(self, question: type) -> tuple[Handler, ...]:
         """Who is asked, in order."""
         return self._handlers.get(question, ())
 
@@ -170,7 +256,7 @@ class Registered:
             (one.extension, one.event): None
             for asked in self._handlers.values()
             for one in asked
-            if one.question not in ASKED
+            if issubclass(one.question, Question) and one.question not in ASKED
         }
         for extension, event in waiting:
             yield Diagnostic(
@@ -180,9 +266,17 @@ class Registered:
             )
 
 
-def event_of(question: type[Question[Any]]) -> str:
-    """The question's `type` on the wire."""
-    return str(question.__struct_config__.tag)
+def event_of(question: type[Question[Any] | News]) -> str:
+    """The `type` on the wire of a question or an event; `*` for every event."""
+    return "*" if question is News else str(question.__struct_config__.tag)
+
+
+def _add(
+    handler: object, extension: str, heard: type[Any], limit: float | None, add: Callable[[Handler], None]
+) -> None:
+    if not callable(handler):
+        raise Refused("bad-input", f"a handler is a function (question, context), not {handler!r:.80}")
+    add(Handler(extension=extension, question=heard, limit=limit, function=handler))
 
 
 def _taken_name(name: object) -> str:

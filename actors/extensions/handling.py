@@ -10,11 +10,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 
-import attrs
 import trio
 
 from sapwood.actors.extensions.answers import admitted
-from sapwood.actors.extensions.extension import ExtensionContext, Handler
+from sapwood.actors.extensions.context import ExtensionContext, Life
+from sapwood.actors.extensions.extension import Handler
 from sapwood.actors.extensions.merging import Came, NoAnswer
 from sapwood.actors.foreign import LEAVE_AFTER, Fault, outcome_of
 from sapwood.actors.kernel import Actor, Start, sealed
@@ -27,36 +27,52 @@ class AskHandler(Ask[Came], frozen=True):
 
     handler: Handler
     question: AnyQuestion
+    begun: Callable[[], None] = lambda: None
+    """Called when it is called."""
 
 
 class Handlers(Actor[AskHandler]):
     """Owns the handlers that are at work. Asked to ask one; announces nothing."""
 
-    def __init__(self, context: ExtensionContext, report: Callable[[str, BaseException], None]) -> None:
+    def __init__(self, life: Life, report: Callable[[str, BaseException], None]) -> None:
         """`report` is told of each fault in the code of an extension: whose, and what it raised."""
-        self._context = context
+        self._life = life
         self._report = report
 
     def handle(self, message: AskHandler) -> Start:
         handler = message.handler
         return Start(
-            lambda: sealed(lambda: self._ask(handler, message.question)),
+            lambda: sealed(lambda: self._ask(message)),
             name=f"{handler.event} of extension {handler.extension}",
             grace=LEAVE_AFTER,
         )
 
-    async def _ask(self, handler: Handler, question: AnyQuestion) -> Came:
-        came = await outcome_of(
-            lambda: self._answer(handler, question), lambda fault: self._report(handler.extension, fault)
+    async def _ask(self, asked: AskHandler) -> Came:
+        asked.begun()
+        question = asked.question
+        return await called(
+            asked.handler, question, self._life, lambda answer: admitted(question, answer), self._report
         )
-        return NoAnswer(came.words()) if isinstance(came, Fault) else came
 
-    async def _answer(self, handler: Handler, question: AnyQuestion) -> Came:
+
+async def called(
+    handler: Handler,
+    heard: object,
+    life: Life,
+    admit: Callable[[object], Came],
+    report: Callable[[str, BaseException], None],
+) -> Came:
+    """What came of one call of a handler, which `admit` makes ours."""
+
+    async def answer() -> Came:
         began = trio.current_time()
-        answer = handler.function(question, attrs.evolve(self._context))
+        given = handler.function(heard, ExtensionContext(life, handler.extension))
         held_up = trio.current_time() - began
-        if inspect.isawaitable(answer):
-            answer = await answer
+        if inspect.isawaitable(given):
+            given = await given
         elif handler.limit is not None and held_up > handler.limit:
             return NoAnswer(f"it held everything up for {held_up:.3g} s, and has {handler.limit:g} s")
-        return admitted(question, answer)
+        return admit(given)
+
+    came = await outcome_of(answer, lambda fault: report(handler.extension, fault))
+    return NoAnswer(came.words()) if isinstance(came, Fault) else came

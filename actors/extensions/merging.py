@@ -192,7 +192,7 @@ def after(asking: Asking, extension: str, came: Came) -> Asking:
         return asking
     if isinstance(came, NoAnswer):
         return attrs.evolve(asking, answer=_blocked(extension, came), over=True) if rule.closed else asking
-    if isinstance(came, Cancel):
+    if isinstance(came, Cancel | Handled):
         came = msgspec.structs.replace(came, by=extension)
     earlier, stops = asking.answer, type(came) is rule.stops
     answer = came if earlier is None or stops else joined(earlier, came)

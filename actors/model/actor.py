@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import assert_never
 
 import attrs
@@ -15,7 +15,8 @@ from sapwood.actors.foreign import LEAVE_AFTER, Fault, outcome_of, words_of
 from sapwood.actors.kernel import Actor, Apart, OperationCrashed, Reply, Start
 from sapwood.actors.kernel.errors import alone
 from sapwood.actors.model.assembly import STOPPED, Broken, Draft, answer_of, unfinished
-from sapwood.actors.model.providers.base import Handing, Piece, Provider, Request
+from sapwood.actors.model.providers.base import Handing, Piece, Provider, Request, Watched
+from sapwood.actors.model.watching import RequestWatch, Watch
 from sapwood.actors.outgoing import Limited, Outbox, Outgoing, Repair, prepare
 from sapwood.actors.outgoing.texts import Hiding, hidden
 from sapwood.actors.outgoing.unveiling import Unveiling, shown_answer
@@ -26,6 +27,7 @@ from sapwood.actors.tracing import Tracing
 from sapwood.events.content import mended
 from sapwood.events.copies import detached
 from sapwood.events.errors import ProviderError
+from sapwood.events.failures import changed
 from sapwood.events.messages import AssistantMessage
 from sapwood.events.models import Model
 from sapwood.events.requests import CallId, Generate, StopCall
@@ -38,6 +40,7 @@ class _Call:
     draft: Draft
     veil: Veil = NOTHING
     """What was hidden from the provider, and is shown again in what comes back (E6)."""
+    around: RequestWatch | None = None
     over: bool = False
     """Whether its answer was given: what a provider that was left behind says then is nobody's."""
 
@@ -54,14 +57,19 @@ class ModelActor(Actor[Generate | StopCall]):
         *,
         redaction: Redaction,
         tracing: Tracing,
+        watch: Watch | None = None,
     ) -> None:
-        """`report` is told of each fault in the code of a provider: whose, and what it raised."""
+        """`report` is told of each fault in the code of a provider: whose, and what it raised.
+
+        `watch`: what extensions have to do with its requests.
+        """
         self._redaction = redaction
         self._tracing = tracing
         self._providers = providers
         self._environment = environment
         self._publish = publish
         self._report = report
+        self._watch = watch
         self._calls: dict[CallId, _Call] = {}
         self._stops = Stops()
         self._turns = Outbox()
@@ -116,7 +124,9 @@ class ModelActor(Actor[Generate | StopCall]):
             self._report(model.provider, call.draft.fault)
         stopped = call.scope.cancel_called
         answer = answer_of(call.draft, model, started_ms=started, stopped=stopped, error=error)
-        return shown_answer(answer, call.veil)
+        other = asked.changed or (call.around is not None and call.around.changed)
+        shown = shown_answer(answer, call.veil)
+        return changed(shown, started) if other else shown
 
     def _told_apart(self, model: Model) -> Model:
         """The model, with the wire that its provider speaks where the host named none: answers say it, for other readers of the file."""
@@ -177,7 +187,7 @@ class ModelActor(Actor[Generate | StopCall]):
                     self._publish(MessageUpdate(call_id=asked.call_id, assistant_message_event=one))
             return told is not None
 
-        async with provider.stream(detached(request)) as pieces, _closing(pieces):
+        async with self._opened(provider, detached(request), call) as pieces, _closing(pieces):
             if isinstance(pieces, Handing):
                 await pieces.each(take)
                 return
@@ -185,6 +195,15 @@ class ModelActor(Actor[Generate | StopCall]):
                 if not take(piece):
                     return
                 await trio.lowlevel.checkpoint()  # a provider that never waits must not hold up whoever would stop it
+
+    def _opened(
+        self, provider: Provider, request: Request, call: _Call
+    ) -> AbstractAsyncContextManager[AsyncIterator[Piece]]:
+        if self._watch is not None and isinstance(provider, Watched):
+            call.around = self._watch.around(self._told_apart(request.model), self._publish)
+            if call.around is not None:
+                return provider.stream_around(request, call.around)
+        return provider.stream(request)
 
     def _tell(self, outgoing: Outgoing) -> None:
         told: list[Repair | Limited] = [*outgoing.repairs, *outgoing.limited]

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Self
 
+import msgspec
 import trio
 
 from sapwood.actors.model.eager import awaiting
@@ -22,6 +23,7 @@ from sapwood.actors.model.handing import GROWING, Hand
 from sapwood.actors.model.providers.base import Finish, Piece
 from sapwood.actors.model.sse import EventReader, EventTooLarge, ServerEvent
 from sapwood.actors.model.wire import Decoder
+from sapwood.events.base import Json
 from sapwood.events.content import without_surrogates
 from sapwood.events.errors import FailureKind, ProviderError
 
@@ -68,7 +70,17 @@ class Body:
 class Answer:
     """The pieces of an answer, as they come. An iterator, and no generator: nothing is held open where its reader stops."""
 
-    def __init__(self, body: Body, decoder: Decoder, *, idle: float, key: str) -> None:
+    def __init__(
+        self,
+        body: Body,
+        decoder: Decoder,
+        *,
+        idle: float,
+        key: str,
+        heard: Callable[[Json], None] | None = None,
+    ) -> None:
+        """`heard` is told of each event as it came, without the key; it waits for nobody."""
+        self._heard = heard
         self._body = body
         self._decoder = decoder
         self._idle = idle
@@ -145,7 +157,10 @@ class Answer:
         try:
             while True:
                 while self._events:
-                    pieces = self._decoder.feed(self._bare(self._events.popleft()))
+                    event = self._bare(self._events.popleft())
+                    if self._heard is not None:
+                        self._heard(_plain(event))
+                    pieces = self._decoder.feed(event)
                     if pieces is not None:
                         self._pieces.extend(pieces)
                         return
@@ -181,6 +196,14 @@ class Answer:
     def _end(self) -> None:
         self._pieces.extend(self._decoder.end())
         self._over = not self._pieces
+
+
+def _plain(event: ServerEvent) -> Json:
+    """What an event says: its JSON, or its text where it is none."""
+    try:
+        return msgspec.json.decode(event.data)
+    except (ValueError, RecursionError):
+        return without_surrogates(event.data)
 
 
 def translated(error: Exception, key: str) -> ProviderError | None:

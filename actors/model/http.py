@@ -11,17 +11,19 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self, TypedDict, Unpack
 
+import attrs
+import msgspec
 import trio
 
 from sapwood.actors.environment import Environment
 from sapwood.actors.model.answering import CLOSING_TIME, Answer, Body, translated, without_key
 from sapwood.actors.model.credentials import Credentials
 from sapwood.actors.model.failing import hidden, refusal
-from sapwood.actors.model.providers.base import Piece, Request
+from sapwood.actors.model.providers.base import Around, Piece, Request
 from sapwood.actors.model.wire import Codec, HttpRequest
 from sapwood.events.errors import ProviderError, Refused, shown
 
@@ -129,11 +131,25 @@ class HttpProvider:
             pool.closing = True
             await pool.left()
 
-    @asynccontextmanager
-    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Piece]]:
+    def stream(self, request: Request) -> AbstractAsyncContextManager[AsyncIterator[Piece]]:
         """See `Provider.stream`."""
+        return self._stream(request, None)
+
+    def stream_around(self, request: Request, around: Around) -> AbstractAsyncContextManager[AsyncIterator[Piece]]:
+        """See `Watched.stream_around`."""
+        return self._stream(request, around)
+
+    @asynccontextmanager
+    async def _stream(self, request: Request, around: Around | None) -> AsyncGenerator[AsyncIterator[Piece]]:
         asked = self._codec.request(request)
         key = await self._key()
+        headers = self._headed(asked, key)
+        if around is not None:
+            headers = await around.headers(headers)
+            if around.wants_payload:
+                there = msgspec.json.decode(asked.body)
+                given = await around.payload(there)
+                asked = asked if given == there else attrs.evolve(asked, body=msgspec.json.encode(given))
         holder = object()
         if self._slots is not None:
             await self._slots.acquire_on_behalf_of(holder)
@@ -141,9 +157,10 @@ class HttpProvider:
             pool = self._opened()
             pool.streams += 1
             try:
-                body = await self._sent(pool.client, asked, key)
+                body = await self._sent(pool.client, asked, headers, key, around)
+                heard = around.heard if around is not None and around.wants_events else None
                 try:
-                    yield Answer(body, self._codec.decoder(), idle=self._idle, key=key)
+                    yield Answer(body, self._codec.decoder(), idle=self._idle, key=key, heard=heard)
                 finally:
                     await body.aclose()
             finally:
@@ -169,10 +186,7 @@ class HttpProvider:
             self._pool = _Pool(client, token)
         return self._pool
 
-    async def _sent(self, client: httpx.AsyncClient, asked: HttpRequest, key: str) -> Body:
-        """The body of the response; `ProviderError` for one that refuses."""
-        from sapwood.actors.model.outbound import posted  # noqa: PLC0415 - it brings httpx along
-
+    def _headed(self, asked: HttpRequest, key: str) -> dict[str, str]:
         headers = {
             "content-type": "application/json",
             "accept": "text/event-stream",
@@ -184,6 +198,14 @@ class HttpProvider:
         if key:
             name, value = self._codec.authorization(key)
             headers[name] = value
+        return headers
+
+    async def _sent(
+        self, client: httpx.AsyncClient, asked: HttpRequest, headers: dict[str, str], key: str, around: Around | None
+    ) -> Body:
+        """The body of the response; `ProviderError` for one that refuses."""
+        from sapwood.actors.model.outbound import posted  # noqa: PLC0415 - it brings httpx along
+
         url = f"{self._base_url}{asked.path}"
         trouble: ProviderError | None = None
         try:
@@ -197,6 +219,10 @@ class HttpProvider:
                 raise
         else:
             body = Body(response)
+            if around is not None:
+                around.answered(
+                    response.status_code, {name: hidden(value, key) for name, value in response.headers.items()}
+                )
             if response.status_code == 200 and _streams(response):
                 return body
             try:

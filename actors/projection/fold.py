@@ -19,7 +19,7 @@ from sapwood.actors.projection.explaining import explanation
 from sapwood.actors.projection.gauge import Gauge
 from sapwood.actors.projection.last_chosen import last_model, last_thinking_level
 from sapwood.actors.projection.selection import Messages, apply_edit, messages_of, without_prompt
-from sapwood.actors.projection.tokens import Basis, Placed, basis_of, measured
+from sapwood.actors.projection.tokens import Basis, Placed, basis_of, is_of_another_request, measured
 from sapwood.actors.readable import Readable
 from sapwood.events.context import (
     Context,
@@ -140,7 +140,8 @@ class Fold:
             tokens = [self._gauge.total(self._selected, self._tokens)]
         else:
             tokens = [n for selected, before in self._behind_report(basis) for n in self._tokens(selected)[before:]]
-        return measured(basis, tokens, self._counts.name() if basis.following else None)
+        least = self._gauge.total(self._selected, self._tokens) if self._is_of_another_request() else 0
+        return measured(basis, tokens, self._counts.name() if basis.following else None, least=least)
 
     def survey(self, tokens: int) -> Surveyed:
         """The selection itself, and what its newest entries count: so many that they come to more than `tokens`, or all of them."""
@@ -317,10 +318,15 @@ class Fold:
         basis = basis_of(newest, compaction=self._compaction, edits=self._edits)
         return basis if basis.source == "reported" else attrs.evolve(basis, following=self._gauge.said)
 
+    def _is_of_another_request(self) -> bool:
+        """Whether the report is of a request that extensions had changed (T3)."""
+        at = self._gauge.report
+        return at is not None and any(map(is_of_another_request, self._selected[at].messages))
+
     def _measured_for(self) -> Sequence[SelectedEntry]:
         """The entries that have to be counted for the measure, but for those that are in the sums already."""
         basis = self._basis()
-        if basis.source != "reported":
+        if basis.source != "reported" or self._is_of_another_request():
             return self._selected[self._gauge.counted :]
         return [selected for selected, _ in self._behind_report(basis)]
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 import attrs
 
 from sapwood.events.context import CounterName, Measured, TokenSource
+from sapwood.events.failures import was_changed
 from sapwood.events.messages import FAILED, AssistantMessage, Message, Usage, is_amount
 
 
@@ -70,7 +71,15 @@ def basis_of(newest: Iterable[Placed], *, compaction: int | None, edits: Sequenc
     return Basis("estimated" if compaction is None else "none", following)
 
 
-def measured(basis: Basis, tokens: Sequence[int], counter: CounterName | None) -> Measured:
-    """How full the context is (T5), given the tokens of each message that follows and who counted them."""
+def is_of_another_request(message: Message) -> bool:
+    """Whether what it reports is of a request that extensions had changed: smaller than what the log says, perhaps."""
+    return isinstance(message, AssistantMessage) and was_changed(message)
+
+
+def measured(basis: Basis, tokens: Sequence[int], counter: CounterName | None, *, least: int = 0) -> Measured:
+    """How full the context is (T5), given the tokens of each message that follows and who counted them.
+
+    `least`: what all of it counts, where the report is of another request: then the larger of the two is taken (T3).
+    """
     counted = sum(tokens)
-    return Measured(tokens=basis.reported + counted, source=basis.source, counted=counted, counter=counter)
+    return Measured(tokens=max(basis.reported + counted, least), source=basis.source, counted=counted, counter=counter)

@@ -249,6 +249,8 @@ class Batch:
         )
         if self._fault is not None:
             return
+        with self._stoppable():  # one that a stop keeps from being looked at stands as it is
+            message = await bench.hooks.kept(message)
         try:
             entry_id = await self._log.append(message)
         except SapwoodError as fault:

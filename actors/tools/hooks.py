@@ -8,11 +8,12 @@ import attrs
 import msgspec
 
 from sapwood.actors.billing import added
-from sapwood.actors.extensions.extension import Registered
-from sapwood.actors.kernel import CRASHES, Ref
+from sapwood.actors.extensions.asking import Questions
+from sapwood.actors.kernel import CRASHES
 from sapwood.actors.tools.results import CallOutcome, failed
 from sapwood.events.content import ToolCall
-from sapwood.events.hooks import Block, ChangeArguments, ToolCallQuestion, ToolResultQuestion
+from sapwood.events.hooks import BeforeMessageAppend, Block, ChangeArguments, ToolCallQuestion, ToolResultQuestion
+from sapwood.events.messages import ToolResultMessage
 
 UNGUARDED: Final = "This call did not run: what was to allow it broke. Nothing came of it."
 
@@ -21,16 +22,15 @@ UNGUARDED: Final = "This call did not run: what was to allow it broke. Nothing c
 class Hooks:
     """Asks whoever guards calls; costs nothing where nobody does."""
 
-    registered: Registered
-    extensions: Ref
+    questions: Questions
 
     async def allow(self, call: ToolCall) -> ToolCall | CallOutcome:
         """The call, with the arguments that it is to run with, or why it is not to run. What breaks has allowed nothing."""
-        if not self.registered.has(ToolCallQuestion):
+        if not self.questions.has(ToolCallQuestion):
             return call
         asked = ToolCallQuestion(tool_name=call.name, tool_call_id=call.id, arguments=call.arguments)
         try:
-            answer = await self.extensions.ask(asked)
+            answer = await self.questions.extensions.ask(asked)
         except CRASHES:
             return failed(UNGUARDED)
         match answer:
@@ -45,8 +45,6 @@ class Hooks:
 
     async def changed(self, call: ToolCall, outcome: CallOutcome) -> CallOutcome:
         """The result as it is to be recorded."""
-        if not self.registered.has(ToolResultQuestion):
-            return outcome
         asked = ToolResultQuestion(
             tool_name=call.name,
             tool_call_id=call.id,
@@ -54,10 +52,7 @@ class Hooks:
             details=outcome.details,
             is_error=outcome.is_error,
         )
-        try:
-            answer = await self.extensions.ask(asked)
-        except CRASHES:
-            return outcome
+        answer = await self.questions.ask(asked)
         if answer is None:
             return outcome
         return attrs.evolve(
@@ -67,3 +62,9 @@ class Hooks:
             is_error=outcome.is_error if answer.is_error is None else answer.is_error,
             usage=added(outcome.usage, answer.usage),  # both were paid for (T6)
         )
+
+    async def kept(self, message: ToolResultMessage) -> ToolResultMessage:
+        """The result's message as it is to be recorded."""
+        answer = await self.questions.ask(BeforeMessageAppend(message=message))
+        kept = message if answer is None else answer.message
+        return kept if isinstance(kept, ToolResultMessage) else message

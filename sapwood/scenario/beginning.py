@@ -10,7 +10,8 @@ from sapwood.actors.environment import Environment
 from sapwood.actors.extensions.extension import Extension
 from sapwood.events.codec import encode_entry, encode_header
 from sapwood.events.entries import Header
-from sapwood.events.errors import CannotLoadExtension, SapwoodError
+from sapwood.events.errors import SapwoodError
+from sapwood.events.file_errors import CannotLoadExtension
 from sapwood.extending import load_extension
 from sapwood.opening import new_header
 from sapwood.reading import read

@@ -83,7 +83,7 @@ def test_the_names_of_the_outcomes_are_fixed() -> None:
 
 
 def test_what_goes_along_has_fixed_names() -> None:
-    assert shape(Input) == "entryId text images? timestamp"
+    assert shape(Input) == "entryId text images? timestamp source?"
     assert shape(Snapshot) == "state leaf entries"
     assert get_args(SessionState) == ("idle", "run", "compaction", "navigation")
 

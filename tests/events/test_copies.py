@@ -11,6 +11,7 @@ from sapwood.events.content import ToolCall
 from sapwood.events.copies import detached
 from sapwood.events.deltas import TextDelta, ToolCallEnd
 from sapwood.events.entries import Custom, KnownEntry
+from sapwood.events.hooks import AnyQuestion
 from sapwood.events.ids import EntryId, ToolCallId
 from sapwood.events.messages import SystemMessage, ToolDefinition
 from sapwood.events.runtime import EntryAppended, Event, MessageEnd, MessageUpdate, ToolExecutionStart
@@ -31,7 +32,7 @@ def containers(value: object) -> set[int]:
     return found.union(*map(containers, items))
 
 
-@given(of(KnownEntry) | of(Event))
+@given(of(KnownEntry) | of(Event) | of(AnyQuestion))
 def test_a_copy_is_equal_and_shares_nothing_that_can_change(entry: msgspec.Struct) -> None:
     copy = detached(entry)
     assert copy == entry

@@ -13,7 +13,6 @@ from sapwood.events import errors
 from sapwood.events.codec import BadEvent
 from sapwood.events.errors import (
     LONGEST_WORDS,
-    BadSettings,
     CannotOpen,
     CannotWrite,
     CompactionFailed,
@@ -33,6 +32,7 @@ from sapwood.events.errors import (
     SessionBroken,
     SessionClosed,
     SessionInUse,
+    StaleContext,
     StaleLeaf,
     StoreClosed,
     StoreConflict,
@@ -176,6 +176,11 @@ SAID: list[tuple[SapwoodError, dict[str, object], str]] = [
         {"kind": "redaction", "status": None, "retry_after_ms": None, "usage": None},
         "no name",
     ),
+    (
+        StaleContext("s1"),
+        {"session_id": "s1"},
+        "the session s1 is over: what it gave to a handler does nothing any more",
+    ),
     (SessionClosed(), {}, "this session is closed: open it again"),
     (
         SessionBroken("agent crashed too often and stays down"),
@@ -189,28 +194,6 @@ SAID: list[tuple[SapwoodError, dict[str, object], str]] = [
             "Session id must be non-empty, contain only alphanumeric characters, '-', '_', and '.', "
             "and start and end with an alphanumeric character"
         ),
-    ),
-    (
-        BadSettings("a.json", "Invalid steeringMode setting: 5.", key="steeringMode"),
-        {
-            "reason": "bad-input",
-            "path": "a.json",
-            "message": "Invalid steeringMode setting: 5.",
-            "key": "steeringMode",
-            "line": None,
-            "column": None,
-        },
-        "a.json: Invalid steeringMode setting: 5.",
-    ),
-    (
-        BadSettings("a.json", "no text", line=3),
-        {"reason": "bad-input", "path": "a.json", "message": "no text", "key": None, "line": 3, "column": None},
-        "a.json:3: no text",
-    ),
-    (
-        BadSettings("a.json", "no comma", line=3, column=7),
-        {"reason": "bad-input", "path": "a.json", "message": "no comma", "key": None, "line": 3, "column": 7},
-        "a.json:3:7: no comma",
     ),
     (BadEvent("Object missing required field `aborted`"), {}, "Object missing required field `aborted`"),
 ]
@@ -229,8 +212,8 @@ BLAMED: list[type[SapwoodError]] = [
 PARENTS = {
     "Refused": SapwoodError,
     "InvalidSessionId": Refused,
-    "BadSettings": Refused,
     "StaleLeaf": SapwoodError,
+    "StaleContext": SapwoodError,
     "CompactionFailed": SapwoodError,
     "ContextTooLarge": SapwoodError,
     "StoreError": SapwoodError,
@@ -304,6 +287,7 @@ def test_the_reasons_of_a_refusal_are_closed() -> None:
         "already-compacted",
         "nothing-to-do",
         "wrong-thread",
+        "handled",
     }
 
 

@@ -64,7 +64,7 @@ ANSWERS = {
     "messages": "messages",
     "message": "message",
     "input": "text images?",
-    "handled": "",
+    "handled": "reason? by?",
     "before_start": "messages? systemPrompt?",
     "boundary": "entries? goOn?",
     "headers": "headers",

@@ -167,11 +167,15 @@ async def test_the_ask_graph_of_a_session_has_no_circle() -> None:
             "compaction",
             "navigation",
             "tools",
+            "extensions",
         ]
         writers = ["exclusion", "projection", "extensions", "model", "session_log"]
         assert [ref.name for ref in actors["compaction"].asks] == writers
         assert [ref.name for ref in actors["navigation"].asks] == writers
         assert [ref.name for ref in actors["tools"].asks] == ["session_log", "extensions"]
         assert [ref.name for ref in actors["extensions"].asks] == ["handlers"]
-        asking = {"agent", "tools", "extensions", "compaction", "navigation"}
+        assert [ref.name for ref in actors["handlers"].asks] == ["session_log"]
+        assert [ref.name for ref in actors["model"].asks] == ["extensions"]
+        assert [ref.name for ref in actors["companions"].asks] == ["agent", "inbox", "session_log"]
+        asking = {"agent", "tools", "extensions", "compaction", "navigation", "handlers", "model", "companions"}
         assert all(ref.asks == () for name, ref in actors.items() if name not in asking)

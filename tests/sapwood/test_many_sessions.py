@@ -94,7 +94,8 @@ class Lodger:
     folder: Path
     n: int
     tap: Tap | None = None
-    contexts: list[ExtensionContext | ToolContext] = attrs.Factory(list[ExtensionContext | ToolContext])
+    contexts: list[tuple[str, str]] = attrs.Factory(list[tuple[str, str]])
+    """Session and folder of each: what a handler is told can be read while its session lasts."""
     events: list[Event] = attrs.Factory(list[Event])
     broken: bool = False
     session: Session | None = None
@@ -105,7 +106,7 @@ class Lodger:
 
     def tool(self) -> Callable[..., object]:
         async def work(context: ToolContext, text: str) -> str:
-            self.contexts.append(context)
+            self.contexts.append((context.session_id, context.cwd))
             context.progress(f"progress of {self.mine}")
             await trio.sleep(0.1 * (self.n + 1))
             return f"result of {self.mine} for {text}"
@@ -119,7 +120,7 @@ class Lodger:
 
         @extension.on(ToolCallQuestion)
         async def look(_: ToolCallQuestion, context: ExtensionContext) -> None:
-            self.contexts.append(context)
+            self.contexts.append((context.session_id, context.cwd))
 
         @extension.on(ToolResultQuestion)
         async def mark(question: ToolResultQuestion, _: ExtensionContext) -> ChangeResult:
@@ -198,9 +199,9 @@ def check_whole(lodger: Lodger, others: Sequence[str]) -> None:
     for other in others:
         assert other not in kept
         assert other not in told
-    assert {context.cwd for context in lodger.contexts} == {f"/home/dev/{lodger.mine}"}
+    assert {cwd for _, cwd in lodger.contexts} == {f"/home/dev/{lodger.mine}"}
     assert lodger.session is not None
-    assert {context.session_id for context in lodger.contexts} == {lodger.session.header.id}
+    assert {session_id for session_id, _ in lodger.contexts} == {lodger.session.header.id}
 
 
 def check_requests(provider: Shared, names: Sequence[str]) -> None:

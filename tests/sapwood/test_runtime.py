@@ -28,7 +28,7 @@ from sapwood import (
 from sapwood.actors.environment import Environment
 from sapwood.actors.kernel import Receipt, Verdict
 from sapwood.events.content import text_of
-from sapwood.events.hooks import SessionStart
+from sapwood.events.hooks import SessionBeforeFork
 from sapwood.events.runtime import AgentSettled, Diagnostic
 from sapwood.runtime import RING_EVENTS
 from sapwood.store.disk import RealDisk
@@ -199,10 +199,10 @@ async def test_on_opening_it_is_told_which_handlers_nobody_asks() -> None:
     """They were taken in silence."""
     early = Extension("early")
 
-    @early.on(SessionStart)
-    async def hello(_: SessionStart, __: object) -> None: ...
+    @early.on(SessionBeforeFork)
+    async def hello(_: SessionBeforeFork, __: object) -> None: ...
 
     async with talking(extensions=[early]) as session:
         [told] = [event for event in drain(session.events(since=0)) if isinstance(event, Diagnostic)]
 
-    assert (told.code, told.facts) == ("question_not_asked", {"extension": "early", "event": "session_start"})
+    assert (told.code, told.facts) == ("question_not_asked", {"extension": "early", "event": "session_before_fork"})

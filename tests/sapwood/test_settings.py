@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sapwood import BranchSummarySettings, CompactionSettings, Model, Refused, RetryPolicy, Settings
-from sapwood.actors.agent.run import Rules
+from sapwood.actors.agent.state import Rules
 
 
 def test_a_run_goes_by_what_was_set() -> None:

@@ -13,8 +13,8 @@ async def test_actors_are_spawned_in_the_order_in_which_they_may_ask() -> None:
         actors = session._wiring.system.actors
 
         assert [*actors] == [
-            *("session_log", "exclusion", "inbox", "projection", "model"),
-            *("handlers", "extensions", "tools", "compaction", "navigation", "agent"),
+            *("session_log", "exclusion", "inbox", "projection", "handlers", "extensions", "model"),
+            *("tools", "compaction", "navigation", "agent", "companions"),
         ]
         names = [*actors]
         for name, ref in actors.items():

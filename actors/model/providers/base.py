@@ -79,3 +79,42 @@ class Handing(Protocol):
     async def each(self, take: Callable[[Piece], bool], /) -> None:
         """Call `take` with each piece as it comes, to the last one, or until it says that it wants no more. Raises as the iterator does."""
         ...
+
+
+class Around(Protocol):
+    """What is asked and told around one request, in this order. None of it raises."""
+
+    @property
+    def wants_payload(self) -> bool:
+        """Whether anybody is to be asked about the body; else there is no need to take it apart."""
+        ...
+
+    @property
+    def wants_events(self) -> bool:
+        """Whether anybody is told the events of the answer."""
+        ...
+
+    async def headers(self, headers: Mapping[str, str]) -> dict[str, str]:
+        """The headers as they are to go out."""
+        ...
+
+    async def payload(self, payload: Json) -> Json:
+        """The body as it is to go out: JSON that can be written."""
+        ...
+
+    def answered(self, status: int, headers: Mapping[str, str]) -> None:
+        """The server has answered. Waits for nobody."""
+        ...
+
+    def heard(self, data: Json) -> None:
+        """An event of the answer came. Waits for nobody."""
+        ...
+
+
+@runtime_checkable
+class Watched(Protocol):
+    """A provider that lets extensions have a part in its requests (M9). One that does not is only asked to `stream`."""
+
+    def stream_around(self, request: Request, around: Around) -> AbstractAsyncContextManager[AsyncIterator[Piece]]:
+        """As `Provider.stream`."""
+        ...

@@ -18,7 +18,7 @@ import attrs
 import msgspec
 import trio
 
-from sapwood.actors.model.providers.base import Finish, Piece, Request
+from sapwood.actors.model.providers.base import Around, Finish, Piece, Request
 from sapwood.events.base import listed
 from sapwood.events.content import ToolCall
 from sapwood.events.deltas import TextDelta, TextEnd, TextStart, ToolCallDelta, ToolCallEnd, ToolCallStart
@@ -112,6 +112,24 @@ class Scripted:
             raise ProviderError(f"the script has no answer left for a {request.purpose}: add one")
         async with aclosing(_play(answers.popleft())) as pieces:
             yield pieces
+
+    @asynccontextmanager
+    async def stream_around(self, request: Request, around: Around) -> AsyncGenerator[AsyncIterator[Piece]]:
+        """As over HTTP, where the body is the request by its wire names, there are no headers, and each piece is an event (M9)."""
+        await around.headers({})
+        try:
+            sent = msgspec.convert(await around.payload(msgspec.to_builtins(request)), Request)
+        except msgspec.ValidationError as fault:
+            raise ProviderError(f"the body is none that a script can answer: {fault}", kind="bad_request") from fault
+        async with self.stream(sent) as pieces:
+            around.answered(200, {})
+            yield _heard(pieces, around)
+
+
+async def _heard(pieces: AsyncIterator[Piece], around: Around) -> AsyncGenerator[Piece, None]:
+    async for piece in pieces:
+        around.heard(msgspec.to_builtins(piece))
+        yield piece
 
 
 async def _play(answer: ScriptedAnswer) -> AsyncGenerator[Piece, None]:

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.actors.agent.run import IDLE, Rules, next_step
+from sapwood.actors.agent.run import next_step
+from sapwood.actors.agent.state import IDLE, Rules
 from sapwood.actors.agent.steps import (
     Answered,
     Broke,

@@ -12,11 +12,12 @@ import trio
 from trio.testing import MockClock
 
 from sapwood.actors.extensions.actor import Extensions
-from sapwood.actors.extensions.answers import copied
-from sapwood.actors.extensions.extension import Extension, ExtensionContext, Registered
+from sapwood.actors.extensions.context import ExtensionContext, Life
+from sapwood.actors.extensions.extension import Extension, Registered
 from sapwood.actors.extensions.handling import AskHandler, Handlers
 from sapwood.actors.kernel import Actor, Ref, Reply, Ring, Start, System, open_system
 from sapwood.events.asking import Ask
+from sapwood.events.copies import detached
 from sapwood.events.hooks import (
     AnyQuestion,
     BeforeMessageAppend,
@@ -38,7 +39,7 @@ from sapwood.events.runtime import Diagnostic, Event, ExtensionError
 from tests.actors.extensions.hostile import HOSTILE, hanging, raising
 from tests.build import text, user
 
-CONTEXT = ExtensionContext(session_id=SessionId("s1"), cwd="/home/dev")
+LIFE = Life(session_id=SessionId("s1"), cwd="/home/dev")
 CALL = ToolCallQuestion(tool_name="rm", tool_call_id=ToolCallId("c1"), arguments={"path": {"at": "a"}})
 RESULT = ToolResultQuestion(tool_name="rm", tool_call_id=ToolCallId("c1"), content=(text("gone"),), is_error=False)
 COMPACT = SessionBeforeCompact(
@@ -65,7 +66,7 @@ class World:
         self.reported: list[str] = []
         self.system = system
         registered = Registered(extensions)
-        handlers = system.spawn("handlers", lambda: Handlers(CONTEXT, lambda name, _: self.reported.append(name)))
+        handlers = system.spawn("handlers", lambda: Handlers(LIFE, lambda name, _: self.reported.append(name)))
         self.extensions = system.spawn(
             "extensions", lambda: Extensions(registered, handlers, self._publish), asks=(handlers,)
         )
@@ -233,7 +234,7 @@ async def test_who_changes_what_it_is_given_changes_it_for_nobody_else() -> None
     def looking(question: ToolCallQuestion, context: ExtensionContext) -> None:
         seen.append(question)
 
-    asked = copied(CALL)
+    asked = detached(CALL)
     async with world(extension("bad", ToolCallQuestion, breaking), extension("good", ToolCallQuestion, looking)) as one:
         assert await one.extensions.ask(asked) is None
 

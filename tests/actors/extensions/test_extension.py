@@ -6,28 +6,30 @@ import re
 from pathlib import Path
 from typing import Any, get_args
 
-import attrs
 import pytest
 
+from sapwood.actors.agent.prepare import SectionContext
+from sapwood.actors.extensions.context import ExtensionContext
 from sapwood.actors.extensions.extension import (
     ASKED,
     LIMIT,
     Extension,
-    ExtensionContext,
     Handler,
     Registered,
     event_of,
 )
+from sapwood.actors.tools import tool
 from sapwood.events.errors import Refused
 from sapwood.events.hooks import (
     AnyQuestion,
     Block,
     Question,
+    SessionBeforeFork,
     SessionShutdown,
     SessionStart,
     ToolCallQuestion,
 )
-from sapwood.events.ids import SessionId
+from sapwood.events.runtime import News, TurnEnd
 
 
 def allow(question: ToolCallQuestion, context: ExtensionContext) -> None: ...
@@ -108,14 +110,6 @@ def test_without_extensions_nobody_is_asked() -> None:
     assert not any(Registered().has(question) for question in get_args(AnyQuestion))
 
 
-def test_what_a_handler_is_told_cannot_be_changed() -> None:
-    context = ExtensionContext(session_id=SessionId("s1"), cwd="/home/dev")
-
-    with pytest.raises(attrs.exceptions.FrozenInstanceError):
-        context.cwd = "/"  # type: ignore[misc]  # pyright: ignore[reportAttributeAccessIssue]
-    assert [field.name for field in attrs.fields(ExtensionContext)] == ["session_id", "cwd"]
-
-
 @pytest.mark.parametrize("name", ["", " ", "a\nb", "a\x1b[1m", "\ud800", b"guard", None, 7])
 def test_what_is_no_name_is_refused(name: Any) -> None:
     with pytest.raises(Refused, match="the name of an extension is text of one line, not ") as caught:
@@ -137,7 +131,9 @@ class Derived(SessionStart, frozen=True):
 def test_what_is_no_question_is_refused(question: Any) -> None:
     guard = Extension("guard")
 
-    with pytest.raises(Refused, match=r"a handler is registered for a question of sapwood\.events\.hooks") as caught:
+    with pytest.raises(
+        Refused, match=r"a handler is registered for a question of sapwood\.events\.hooks, or for an event"
+    ) as caught:
         guard.on(question)
 
     assert caught.value.reason == "bad-input"
@@ -188,25 +184,88 @@ def test_two_extensions_of_one_name_are_refused() -> None:
 def test_handlers_of_what_nobody_asks_are_told_once_by_extension_and_question() -> None:
     guard, other = Extension("guard"), Extension("other")
     guard.on(ToolCallQuestion)(allow)
-    guard.on(SessionStart)(start)
-    guard.on(SessionStart)(start)
-    guard.on(SessionShutdown)(shut)
-    other.on(SessionStart)(start)
+    guard.on(SessionBeforeFork)(lambda question, context: None)
+    guard.on(SessionBeforeFork)(lambda question, context: None)
+    guard.on(TurnEnd)(lambda event, context: None)
+    other.on(SessionBeforeFork)(lambda question, context: None)
 
     told = [*Registered([guard, other]).unasked()]
 
     assert {one.code for one in told} == {"question_not_asked"}
     assert [one.facts for one in told] == [
-        {"extension": "guard", "event": "session_start"},
-        {"extension": "other", "event": "session_start"},
-        {"extension": "guard", "event": "session_shutdown"},
+        {"extension": "guard", "event": "session_before_fork"},
+        {"extension": "other", "event": "session_before_fork"},
     ]
-    assert told[0].message == "extension 'guard' has a handler of session_start, which this release does not ask"
+    assert told[0].message == "extension 'guard' has a handler of session_before_fork, which this release does not ask"
 
 
-def test_whatever_is_asked_is_known_to_be_asked() -> None:
-    """Whoever asks looks first whether anybody is to be asked."""
-    sources = [path.read_text(encoding="utf-8") for path in (Path(__file__).parents[3] / "actors").rglob("*.py")]
-    asked = {name for source in sources for name in re.findall(r"registered\.has\((\w+)\)", source)}
+def test_whatever_is_asked_is_asked_somewhere() -> None:
+    """Each question that is not said to wait for a later release is made in some source, for its handlers."""
+    rooms = [Path(__file__).parents[3] / "actors", Path(__file__).parents[3] / "sapwood"]
+    sources = [path.read_text(encoding="utf-8") for room in rooms for path in room.rglob("*.py")]
+    made = {name for source in sources for name in re.findall(r"\b(\w+)\(", source)}
 
-    assert {"ToolCallQuestion", "ToolResultQuestion"} <= asked <= {one.__name__ for one in ASKED}
+    assert {one.__name__ for one in ASKED} <= made
+    assert "SessionBeforeFork" not in made, "it is asked now: it belongs to ASKED"
+
+
+def test_an_event_may_be_told_in_order_of_registration_and_news_is_every_one() -> None:
+    guard, other = Extension("guard"), Extension("other")
+    guard.on(TurnEnd)(lambda event, context: None)
+    other.on(News)(lambda event, context: None)
+    registered = Registered([guard, other])
+
+    assert [handler.event for handler in registered.of(TurnEnd)] == ["turn_end"]
+    assert [handler.event for handler in registered.of(News)] == ["*"]
+    assert registered.events == (TurnEnd, News)
+    assert not any(handler.asked for one in (TurnEnd, News) for handler in registered.of(one))
+
+
+def test_of_two_sections_of_one_name_the_last_one_stands() -> None:
+    guard, other = Extension("guard"), Extension("other")
+    guard.section("rules", "Be brief.")
+    guard.section("house", "Oak.")
+
+    @other.section("rules")
+    def rules(context: SectionContext) -> str:
+        return "Be kind."
+
+    assert Registered([guard, other]).sections == {"rules": rules, "house": "Oak."}
+    assert Registered([other, guard]).sections["rules"] == "Be brief."
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "why"),
+    [
+        ("preamble", "x", "Invalid system prompt section name: preamble"),
+        ("Rules", "x", "Invalid system prompt section name: Rules"),
+        ("rules", 7, "is text or a function, not 7"),
+        ("rules", "x" * 2_000_000, "cannot be kept"),
+    ],
+)
+def test_what_is_no_section_is_refused_and_not_registered(name: str, text: Any, why: str) -> None:
+    guard = Extension("guard")
+
+    with pytest.raises(Refused, match=why):
+        guard.section(name, text)
+
+    assert guard.sections == {}
+
+
+def test_tools_of_extensions_come_behind_the_hosts_and_a_name_is_given_once() -> None:
+    guard, other = Extension("guard"), Extension("other")
+
+    @guard.tool
+    def look() -> str:
+        return "trees"
+
+    @other.tool
+    @tool(name="look")
+    def peek() -> str:
+        return "leaves"
+
+    assert Registered([]).tools(None) is None, "nothing is said of tools"
+    assert [*(Registered([guard]).tools(None) or {})] == ["look"]
+    assert [*(Registered([guard]).tools({"read": tool(name="read")(look)}) or {})] == ["read", "look"]
+    with pytest.raises(Refused, match="extension 'other' brings a tool 'look', and there is one already"):
+        Registered([guard, other]).tools(None)

@@ -27,7 +27,6 @@ from sapwood.actors.extensions.merging import (
     shown,
 )
 from sapwood.events.base import Json
-from sapwood.events.entries import CustomMessageEntry
 from sapwood.events.hooks import (
     AddBeforeStart,
     AfterProviderResponse,
@@ -51,6 +50,7 @@ from sapwood.events.hooks import (
     CompactionPreparation,
     ContextQuestion,
     ContextWithSystem,
+    DraftMessage,
     Handled,
     InputReceived,
     ProvideSummary,
@@ -67,7 +67,7 @@ from sapwood.events.hooks import (
 )
 from sapwood.events.ids import EntryId, ToolCallId
 from sapwood.events.messages import Usage
-from tests.build import TIME, assistant, text, usage, user
+from tests.build import assistant, text, usage, user
 from tests.events.answers import answers_of
 from tests.strategies import PER_KIND, of
 
@@ -100,10 +100,8 @@ SETTLE = AgentBeforeSettle(outcome="completed")
 BROKE = NoAnswer("ValueError: oops")
 
 
-def note(name: str) -> CustomMessageEntry:
-    return CustomMessageEntry(
-        id=EntryId(name), parent_id=None, timestamp=TIME, custom_type="note", content=name, display=True
-    )
+def note(name: str) -> DraftMessage:
+    return DraftMessage(custom_type="note", content=name)
 
 
 def summary(words: str, **more: Any) -> ProvideSummary:
@@ -164,7 +162,7 @@ CASES: list[tuple[AnyQuestion, list[Came], AnyAnswer | None]] = [
     # the first that handles an input has the last word; else each sees what the one before made of it
     (INPUT, [ChangeInput(text="a"), ChangeInput(text="b")], ChangeInput(text="b")),
     (INPUT, [ChangeInput(text="a", images=()), ChangeInput(text="b")], ChangeInput(text="b", images=())),
-    (INPUT, [ChangeInput(text="a"), Handled(), ChangeInput(text="b")], Handled()),
+    (INPUT, [ChangeInput(text="a"), Handled(), ChangeInput(text="b")], Handled(by="b")),
     # messages of all, the prompt of the last one
     (
         START,

@@ -5,15 +5,18 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from sapwood.actors.extensions.merging import RULES
+from sapwood.events.hooks import AnyQuestion
 from tests.house.layout import ROOT
 
 pytestmark = pytest.mark.slow
 
 IMPORTS = """\
-from sapwood.actors.extensions.extension import Extension, ExtensionContext
+from sapwood import Extension, ExtensionContext
 from sapwood.events.hooks import Block, Cancel, ChangeArguments, SessionBeforeFork, SessionStart, ToolCallQuestion
 
 guard = Extension("guard")
@@ -92,6 +95,88 @@ guard.on(ToolCallQuestion, limit="30 s")
 }
 
 
+ADMITTED: dict[str, tuple[str, ...]] = {
+    question.__name__: tuple(kind.__name__ for kind in RULES[question].admits) for question in get_args(AnyQuestion)
+}
+"""The answers of each question, by name."""
+EVERY_ANSWER = sorted({name for names in ADMITTED.values() for name in names})
+MADE = {
+    "Block": "Block()",
+    "Boundary": "Boundary()",
+    "Cancel": "Cancel()",
+    "ChangeArguments": "ChangeArguments(arguments={})",
+    "ChangeHeaders": "ChangeHeaders(headers={})",
+    "ChangeInput": 'ChangeInput(text="x")',
+    "ChangeMessage": "ChangeMessage(message=question.message)",
+    "ChangeMessages": "ChangeMessages(messages=())",
+    "ChangePayload": "ChangePayload(payload={})",
+    "ChangeResult": "ChangeResult()",
+    "AddBeforeStart": "AddBeforeStart()",
+    "Handled": "Handled()",
+    "ProvideSummary": 'ProvideSummary(text="x")',
+    "TreeAnswer": "TreeAnswer()",
+}
+
+
+def handler(question: str, answer: str, made: str, *, waits: bool) -> str:
+    """A handler of this question that gives this answer."""
+    kind = "async def" if waits else "def"
+    return f"""
+@one.on({question})
+{kind} {question.lower()}_{answer.lower()}(question: {question}, context: ExtensionContext) -> {answer} | None:
+    return {made}
+"""
+
+
+def every_hook() -> tuple[str, dict[str, str]]:
+    """A program with every answer that there is for every question, and one for each question with another one's."""
+    names = ", ".join([*ADMITTED, *EVERY_ANSWER])
+    head = f"from sapwood import Extension, ExtensionContext\nfrom sapwood.events.hooks import {names}\n\n"
+    head += 'one = Extension("one")\n'
+    right, wrong = head, dict[str, str]()
+    for at, (question, answers) in enumerate(ADMITTED.items()):
+        for answer in answers:
+            right += handler(question, answer, MADE[answer], waits=at % 2 == 0)
+        other = next(name for name in EVERY_ANSWER if name not in {*answers, "ChangeMessage"})
+        wrong[f"another_answer_to_{question.lower()}"] = head + handler(question, other, MADE[other], waits=at % 2 == 1)
+    return right, wrong
+
+
+EVENTS = """
+from sapwood import Extension, ExtensionContext
+from sapwood.events.runtime import News, TurnEnd
+
+one = Extension("one")
+
+
+@one.on(TurnEnd)
+def ended(event: TurnEnd, context: ExtensionContext) -> None:
+    print(event.message)
+
+
+@one.on(News, limit=None)
+async def every(event: News, context: ExtensionContext) -> None:
+    await context.append_custom("seen")
+"""
+WRONG_EVENTS = {
+    "an_answer_to_an_event": """
+from sapwood import Extension, ExtensionContext
+from sapwood.events.runtime import TurnEnd
+
+@Extension("one").on(TurnEnd)
+def ended(event: TurnEnd, context: ExtensionContext) -> int:
+    return 7
+""",
+    "another_event": """
+from sapwood import Extension, ExtensionContext
+from sapwood.events.runtime import TurnEnd, TurnStart
+
+@Extension("one").on(TurnEnd)
+async def ended(event: TurnStart, context: ExtensionContext) -> None: ...
+""",
+}
+
+
 def complained(options: list[str], folder: Path) -> set[str]:
     """The programs of the folder that a type checker has something against."""
     done = subprocess.run([sys.executable, "-m", *options], cwd=folder, capture_output=True, text=True, check=False)
@@ -102,9 +187,12 @@ def complained(options: list[str], folder: Path) -> set[str]:
 
 @pytest.mark.parametrize("checker", ["mypy", "pyright"])
 def test_a_type_checker_takes_what_is_right_and_nothing_else(checker: str, tmp_path: Path) -> None:
-    (tmp_path / "right.py").write_text(RIGHT, encoding="utf-8")
-    for name, source in WRONG.items():
-        (tmp_path / f"{name}.py").write_text(IMPORTS + source, encoding="utf-8")
+    right, wrong = every_hook()
+    for name, source in {"right": RIGHT, "every_hook": right, "events": EVENTS}.items():
+        (tmp_path / f"{name}.py").write_text(source, encoding="utf-8")
+    wrong |= {name: IMPORTS + source for name, source in WRONG.items()} | WRONG_EVENTS
+    for name, source in wrong.items():
+        (tmp_path / f"{name}.py").write_text(source, encoding="utf-8")
     (tmp_path / "pyrightconfig.json").write_text(
         f'{{"typeCheckingMode": "strict", "extraPaths": ["{ROOT}"], "reportUnusedImport": false}}', encoding="utf-8"
     )
@@ -114,4 +202,4 @@ def test_a_type_checker_takes_what_is_right_and_nothing_else(checker: str, tmp_p
         "pyright": ["pyright", "--pythonpath", sys.executable],
     }[checker]
 
-    assert complained(options, tmp_path) == set(WRONG)
+    assert complained(options, tmp_path) == set(wrong)

@@ -1,0 +1,119 @@
+"""What an open session does for its extensions (H3): see `ExtensionContext`.
+
+What is kept in the log goes there straight: a handler may be what the run waits for. What takes the tree is done by a task of the
+extension's own, when nobody has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+import trio
+
+from sapwood.actors.agent.rewriting import entry_of
+from sapwood.actors.extensions.companions import Work
+from sapwood.actors.extensions.context import Deferred
+from sapwood.actors.inbox import Handle
+from sapwood.actors.kernel import insist
+from sapwood.events.base import Json
+from sapwood.events.commands import Compacted, Delivered
+from sapwood.events.content import ImageContent, UserContent
+from sapwood.events.context import ContextUsage
+from sapwood.events.entries import KnownEntry, SessionInfo
+from sapwood.events.errors import Refused, SessionClosed
+from sapwood.events.hooks import Draft, DraftLabel, DraftMessage, DraftState
+from sapwood.events.ids import EntryId
+from sapwood.events.requests import Append
+from sapwood.events.runtime import SessionInfoChanged
+from sapwood.session import Session
+from sapwood.taking import take_json, take_text
+from sapwood.wiring import Wiring
+
+T = TypeVar("T")
+
+
+class Lending:
+    """Of one session: what `Lent` asks for."""
+
+    def __init__(self, session: Session, wiring: Wiring) -> None:
+        self._session = session
+        self._wiring = wiring
+
+    async def append_custom(self, custom_type: str, data: Json) -> EntryId:
+        return await self._append(DraftState(custom_type=take_text(custom_type, "a custom type"), data=take_json(data)))
+
+    async def label(self, entry_id: EntryId, label: str | None) -> EntryId:
+        if entry_id not in self._wiring.view.tree:
+            raise Refused("unknown-entry", f"Entry {entry_id} not found")
+        text = None if label is None else take_text(label, "a label")
+        return await self._append(DraftLabel(target_id=entry_id, label=text))
+
+    async def set_name(self, name: str | None) -> EntryId:
+        text = None if name is None else take_text(name, "a name")
+        pen = self._wiring.pen
+        named = SessionInfo(id=pen.new_id(), parent_id=None, timestamp=pen.environment.timestamp(), name=text)
+        entry_id = await self._write(named)
+        pen.publish(SessionInfoChanged(name=self._wiring.view.name()))
+        return entry_id
+
+    def context_usage(self) -> ContextUsage:
+        return self._session.context_usage()
+
+    def say(self, text: str, images: Sequence[ImageContent], *, now: bool) -> Handle:
+        return self._session.say_for_extension("steer" if now else "follow_up", text, images)
+
+    def prompt(self, extension: str, text: str, images: Sequence[ImageContent]) -> Deferred[Delivered]:
+        async def said() -> Delivered:
+            outcome = await self._session.say_for_extension("prompt", text, images).outcome()
+            if not isinstance(outcome, Delivered):
+                raise SessionClosed
+            return outcome
+
+        return self._later(extension, "prompt", said)
+
+    def compact(self, extension: str, instructions: str | None) -> Deferred[Compacted]:
+        return self._later(extension, "compact", lambda: self._session.compact(instructions))
+
+    def append_message(
+        self, extension: str, custom_type: str, content: UserContent, *, display: bool, details: Json
+    ) -> Deferred[EntryId]:
+        kind, facts = take_text(custom_type, "a custom type"), take_json(details)
+        draft = DraftMessage(custom_type=kind, content=content, display=display, details=facts)
+        return self._later(extension, "append_message", lambda: self._append(draft))
+
+    def start_soon(self, extension: str, work: Callable[[], Awaitable[object]]) -> None:
+        self._wiring.companions.tell(Work(extension, "background", work))
+
+    def _later(self, extension: str, what: str, work: Callable[[], Awaitable[T]]) -> Deferred[T]:
+        deferred = Deferred[T](self._wiring.agent.guard)
+
+        async def done() -> None:
+            try:
+                deferred.settle(await self._when_idle(work))
+            except trio.Cancelled:
+                deferred.fail(SessionClosed())
+                raise
+            except BaseException as error:
+                deferred.fail(error)
+                raise
+
+        self._wiring.companions.tell(Work(extension, what, done))
+        return deferred
+
+    async def _when_idle(self, work: Callable[[], Awaitable[T]]) -> T:
+        while True:
+            await self._session.wait_idle()
+            try:
+                return await work()
+            except Refused as refusal:
+                if refusal.reason != "busy":
+                    raise
+
+    async def _append(self, draft: Draft) -> EntryId:
+        pen = self._wiring.pen
+        return await self._write(entry_of(draft, pen.new_id(), pen.environment.timestamp()))
+
+    async def _write(self, entry: KnownEntry) -> EntryId:
+        await insist(self._wiring.pen.session_log, Append(entries=(entry,)))
+        return entry.id

@@ -1,0 +1,162 @@
+"""What an open session does for its extensions: kept at once, or done when nobody has the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from sapwood import Extension, ExtensionContext, Refused, ScriptedAnswer, WouldDeadlock
+from sapwood.events.entries import Custom, CustomMessageEntry, Label, SessionInfo
+from sapwood.events.hooks import BeforeTurnEnd, InputReceived, SessionStart, ToolCallQuestion
+from sapwood.events.ids import EntryId
+from sapwood.events.runtime import ExtensionError, SessionInfoChanged
+from sapwood.session import Session
+from tests.build import call, words
+from tests.talking import drain, talking
+
+
+def kept_by() -> tuple[Extension, list[ExtensionContext]]:
+    contexts: list[ExtensionContext] = []
+    keeper = Extension("keeper")
+
+    @keeper.on(SessionStart)
+    def start(question: SessionStart, context: ExtensionContext) -> None:
+        contexts.append(context)
+
+    return keeper, contexts
+
+
+def said(session: Session) -> list[str]:
+    return [words(message) for message in session.context().messages]
+
+
+async def test_state_labels_and_a_name_are_kept_inside_a_run() -> None:
+    mark = Extension("mark")
+
+    @mark.on(BeforeTurnEnd)
+    async def keep(question: BeforeTurnEnd, context: ExtensionContext) -> None:
+        entry_id = await context.append_custom("mark", {"turn": question.turn_index})
+        await context.label(entry_id, "here")
+        await context.set_name("About trees")
+
+    async with talking("one", "two", extensions=[mark]) as session:
+        reader = session.events()
+        await session.prompt("hi")
+        told = [one.name for one in drain(reader) if isinstance(one, SessionInfoChanged)]
+        entries = session.entries()
+        [custom] = [one for one in entries if isinstance(one, Custom)]
+        assert (custom.custom_type, custom.data) == ("mark", {"turn": 0})
+        assert session.labels() == {custom.id: "here"}
+        assert (session.name, told) == ("About trees", ["About trees"])
+        assert [type(one) for one in entries[-3:]] == [Custom, Label, SessionInfo]
+        assert not (await session.prompt("again")).failed, "the run goes on behind what was kept"
+        assert said(session) == ["hi", "one", "again", "two"]
+
+
+REFUSED: list[Callable[[Any], Awaitable[object]]] = [
+    lambda context: context.append_custom("x", object()),
+    lambda context: context.append_custom(7, {}),
+    lambda context: context.label(EntryId("nobody"), "x"),
+    lambda context: context.set_name(7),
+]
+
+
+@pytest.mark.parametrize("ask", REFUSED)
+async def test_what_cannot_be_kept_is_refused_and_nothing_is(ask: Callable[[Any], Awaitable[object]]) -> None:
+    keeper, contexts = kept_by()
+    async with talking(extensions=[keeper]) as session:
+        with pytest.raises(Refused):
+            await ask(contexts[0])
+        assert session.entries() == ()
+
+
+async def test_what_an_extension_says_is_told_as_its_own() -> None:
+    sources: list[str] = []
+    chatty = Extension("chatty")
+
+    @chatty.on(InputReceived)
+    def heard(question: InputReceived, context: ExtensionContext) -> None:
+        sources.append(f"{question.text}: {question.source}")
+        if question.text == "hi":
+            context.follow_up("more")
+            context.steer("now")
+
+    async with talking("one", "two", "three", extensions=[chatty]) as session:
+        await session.prompt("hi")
+        await session.wait_idle()
+        assert [one for one in said(session) if one in {"hi", "now", "more"}] == ["hi", "now", "more"]
+
+    assert sources == ["hi: host", "more: extension", "now: extension"]
+
+
+async def test_a_prompt_and_a_message_wait_until_nobody_has_the_tree(autojump_clock: MockClock) -> None:
+    eager = Extension("eager")
+    outcomes: list[object] = []
+
+    @eager.on(ToolCallQuestion)
+    async def ask(question: ToolCallQuestion, context: ExtensionContext) -> None:
+        prompted = context.prompt("And the elm?")
+        noted = context.append_message("eager", "Elms are trees.")
+        with pytest.raises(WouldDeadlock):
+            await prompted.outcome()
+
+        async def wait() -> None:
+            outcomes.append((await prompted.outcome()).failed)
+            outcomes.append(await noted.outcome())
+
+        context.start_soon(wait)
+
+    def look() -> str:
+        """Looks."""
+        return "an oak"
+
+    answers = ScriptedAnswer(calls=(call("c1", "look"),)), "An oak.", "An elm."
+    async with talking(*answers, tools=[look], extensions=[eager]) as session:
+        await session.prompt("Which tree?")
+        await wait_all_tasks_blocked()
+        await session.wait_idle()
+        await wait_all_tasks_blocked()
+        [note] = [one for one in session.entries() if isinstance(one, CustomMessageEntry)]
+        assert sorted(said(session)[-3:]) == sorted(["An elm.", "And the elm?", "Elms are trees."])
+        assert outcomes == [False, note.id]
+
+
+async def test_a_compaction_that_cannot_be_is_told_and_raised_where_it_is_waited_for() -> None:
+    keeper, contexts = kept_by()
+    async with talking(extensions=[keeper]) as session:
+        reader = session.events()
+        with pytest.raises(Refused, match="Nothing to compact"):
+            await contexts[0].compact("trees").outcome()
+        await wait_all_tasks_blocked()
+        [told] = [one for one in drain(reader) if isinstance(one, ExtensionError)]
+
+    assert (told.extension, told.event) == ("keeper", "compact")
+
+
+async def test_the_window_can_be_looked_at_from_inside() -> None:
+    keeper, contexts = kept_by()
+    async with talking("one", extensions=[keeper]) as session:
+        await session.prompt("hi")
+        assert contexts[0].context_usage() == session.context_usage()
+
+
+async def test_what_was_asked_for_later_ends_with_the_session(autojump_clock: MockClock) -> None:
+    keeper, contexts = kept_by()
+    slow = Extension("slow")
+
+    @slow.on(InputReceived, limit=None)
+    async def wait(question: InputReceived, context: ExtensionContext) -> None:
+        await trio.sleep_forever()
+
+    async with talking("one", extensions=[keeper, slow]) as session:
+        session.submit("hi")
+        await wait_all_tasks_blocked()
+        later = contexts[0].prompt("never")
+        await wait_all_tasks_blocked()
+        await session.close()
+        with pytest.raises(Exception, match="closed"):
+            await later.outcome()
