@@ -23,7 +23,7 @@ from sapwood.actors.foreign import LEAVE_AFTER, Fault, outcome_of, words_of
 from sapwood.actors.kernel import Actor, Apart, OperationCrashed, Start, sealed
 from sapwood.events.asking import Ask
 from sapwood.events.copies import detached
-from sapwood.events.runtime import Diagnostic, Event, ExtensionError, News
+from sapwood.events.runtime import Diagnostic, Event, ExtensionError
 
 
 @attrs.frozen
@@ -100,24 +100,19 @@ class Companions(Actor[Message]):
     def _put(self, one: Told) -> None:
         for extension, post in self._posts.items():
             own = isinstance(one, ExtensionError) and one.extension == extension
-            if own or not self._handlers(extension, one):
+            if own or not self._registered.told(extension, type(one)):
                 continue
             post.put(one)
             if extension not in self._at_work:
                 self._at_work.add(extension)
                 self._tell(Deliver(extension))
 
-    def _handlers(self, extension: str, one: Told) -> list[Handler]:
-        """In the order of registration."""
-        heard = [*self._registered.of(type(one)), *(self._registered.of(News) if isinstance(one, News) else ())]
-        return [handler for handler in heard if handler.extension == extension]
-
     async def _deliver(self, post: Post) -> None:
         with self._scope():
             try:
                 while post.waiting:
                     one = post.waiting.popleft()
-                    for handler in self._handlers(post.extension, one):
+                    for handler in self._registered.told(post.extension, type(one)):
                         await self._call(handler, one)
                     self._own_up(post)
             finally:

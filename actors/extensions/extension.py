@@ -207,6 +207,7 @@ class Registered:
     def __init__(self, extensions: Iterable[Extension] = ()) -> None:
         """`Refused` for what is no list of extensions, and for two of one name: nobody could tell whose fault is told."""
         self._handlers: dict[type, tuple[Handler, ...]] = {}
+        self._of_extension: dict[str, tuple[Handler, ...]] = {}
         self.extensions = _listed(extensions)
         names: set[str] = set()
         for extension in self.extensions:
@@ -215,8 +216,14 @@ class Registered:
                     "bad-input", f"two extensions are called {extension.name!r}: events could not tell them apart"
                 )
             names.add(extension.name)
+            self._of_extension[extension.name] = extension.handlers
             for handler in extension.handlers:
                 self._handlers[handler.question] = (*self.of(handler.question), handler)
+
+    def told(self, extension: str, kind: type) -> list[Handler]:
+        """The handlers of one extension that are told things of this kind, in the order of registration."""
+        kinds = (kind, News) if issubclass(kind, News) else (kind,)
+        return [handler for handler in self._of_extension[extension] if handler.question in kinds]
 
     @property
     def events(self) -> tuple[type[News], ...]:

@@ -31,6 +31,14 @@ OPTIONS: Final = (
         help="Let the model read, write and edit files and run commands here, with your rights.",
     ),
     click.option(
+        "--extension",
+        "extensions",
+        type=click.Path(),
+        multiple=True,
+        metavar="FILE",
+        help="A Python file with an extension, which is run with your rights. May be given more than once.",
+    ),
+    click.option(
         "--base-url", metavar="URL", help="A server of your own that speaks OpenAI's Chat Completions, up to /v1."
     ),
     click.option("--key-env", metavar="NAME", help="The environment variable that holds the key; no other is read."),

@@ -25,6 +25,7 @@ from sapwood.cli.speaking import Speaker
 from sapwood.cli.trouble import NoSession, Trouble
 from sapwood.events.commands import Delivered
 from sapwood.events.errors import NotASession, SapwoodError
+from sapwood.extending import load_extension
 from sapwood.places import new_place
 from sapwood.runtime import open_session
 from sapwood.session import Session
@@ -43,6 +44,7 @@ class Wanted:
     session: str | None
     keep: bool = False
     tools: str | None
+    extensions: tuple[str, ...] = ()
     base_url: str | None
     key_env: str | None
     window: int | None
@@ -124,6 +126,7 @@ async def talking(wanted: Wanted, choice: Choice) -> AsyncGenerator[Talk]:
         model=choice.model,
         providers=[choice.provider],
         tools=builtin_tools() if wanted.tools == "builtin" else None,
+        extensions=[load_extension(path) for path in wanted.extensions],
     ) as session:
         yield Talk(session, speaker, session.events(since=0))
 

@@ -130,18 +130,3 @@ async def test_the_last_word_can_still_be_kept() -> None:
 
     [kept] = [one for one in session.entries() if isinstance(one, Custom)]
     assert kept.data == {"words": "bye"}
-
-
-@pytest.mark.slow
-async def test_k06_two_hundred_sessions_begin_and_end_alike(autojump_clock: MockClock) -> None:
-    """K06: crash and cancel paths too, each end before the next beginning."""
-    counting = Counting()
-    for index in range(200):
-        with trio.move_on_after(1):
-            tap = CrashAt("agent", 1) if index % 3 == 1 else None
-            async with talking("one", extensions=[counting.extension], tap=tap) as session:
-                if index % 3 == 2:
-                    await trio.sleep_forever()
-                await session.prompt("hi")
-
-    assert counting.seen == ["start new", "end"] * 200

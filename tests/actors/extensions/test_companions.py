@@ -134,7 +134,6 @@ async def test_no_extension_is_told_of_its_own_failures() -> None:
 
 
 async def test_work_that_raises_is_told_and_harms_nobody(autojump_clock: MockClock) -> None:
-    """K02"""
     done: list[str] = []
     busy = Extension("busy")
 

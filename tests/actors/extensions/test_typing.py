@@ -190,6 +190,8 @@ def test_a_type_checker_takes_what_is_right_and_nothing_else(checker: str, tmp_p
     right, wrong = every_hook()
     for name, source in {"right": RIGHT, "every_hook": right, "events": EVENTS}.items():
         (tmp_path / f"{name}.py").write_text(source, encoding="utf-8")
+    for shipped in (ROOT / "scenarios" / "extensions").glob("*.py"):
+        (tmp_path / f"shipped_{shipped.name}").write_bytes(shipped.read_bytes())
     wrong |= {name: IMPORTS + source for name, source in WRONG.items()} | WRONG_EVENTS
     for name, source in wrong.items():
         (tmp_path / f"{name}.py").write_text(source, encoding="utf-8")

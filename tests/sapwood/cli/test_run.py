@@ -60,6 +60,31 @@ async def test_a_session_is_gone_on_with(tmp_path: Path) -> None:
         assert told["entryId"] in [entry.id for entry in past.entries()]
 
 
+EXTENSION = """
+import sapwood
+from sapwood.events.hooks import ChangeInput, InputReceived
+
+extension = sapwood.Extension("shout")
+
+
+@extension.on(InputReceived)
+def louder(question: InputReceived, context: sapwood.ExtensionContext) -> ChangeInput:
+    return ChangeInput(text=question.text.upper())
+"""
+
+
+async def test_extensions_come_from_files(tmp_path: Path) -> None:
+    (tmp_path / "shout.py").write_text(EXTENSION, encoding="utf-8")
+    async with serving(says("An oak.")) as server:
+        done = await ran("run", "Which tree?", *here(server.url), "--extension", str(tmp_path / "shout.py"))
+        missing = await ran("run", "Which tree?", *here(server.url), "--extension", str(tmp_path / "none.py"))
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"An oak.\n", b"")
+    assert b"WHICH TREE?" in server.requests[0]
+    assert (missing.returncode, len(server.requests)) == (2, 1)
+    assert b"none.py cannot be loaded: no such file" in missing.stderr
+
+
 async def test_tools_are_told_beside_the_answer_and_do_not_inherit_the_key(tmp_path: Path) -> None:
     call = {"name": "bash", "arguments": json.dumps({"command": "echo key=$K; exit 3"})}
     plays = [streamed(parts("Let me look.", calls=[call])), says("Done.")]

@@ -13,7 +13,7 @@ from sapwood.events.errors import NotASession, Refused
 
 def wanted(*, keep: bool = False, **more: str | None) -> Wanted:
     given = {"session": None, "tools": None, "base_url": "http://127.0.0.1:1/v1", "key_env": None, **more}
-    return Wanted(model="here/small", window=32_000, as_json=False, keep=keep, **given)
+    return Wanted(model="here/small", window=32_000, as_json=False, keep=keep, extensions=(), **given)
 
 
 @pytest.mark.parametrize(("tools", "names"), [(None, []), ("builtin", ["bash", "edit", "read", "write"])])
