@@ -15,11 +15,13 @@ from sapwood.actors.agent.run import next_step
 from sapwood.actors.agent.state import IDLE, Rules
 from sapwood.actors.agent.steps import (
     Answered,
+    AtBoundary,
     Broke,
     CallModel,
     CallTools,
     Check,
     Checked,
+    Crossed,
     Do,
     End,
     Happened,
@@ -89,6 +91,8 @@ class World:
     """What answers call for."""
     tried: bool = False
     recovers: bool = True
+    words: Sequence[bool | None] = ()
+    """What extensions say of going on, one boundary after the other; then nothing."""
     breaks: frozenset[int] = frozenset()
     """The nth effects that cannot be done."""
     done: list[Do] = attrs.field(factory=list[Do])
@@ -131,6 +135,10 @@ class World:
                 return ToolsDone(tuple(map(self._ran, calls)), stopped=self.stopped)
             case Wait():
                 return Waited(stopped=self.stopped)
+            case AtBoundary():
+                word, *rest = self.words or (None,)
+                self.words = rest
+                return Crossed(do, word)
             case _:
                 return Told()
 
@@ -820,3 +828,69 @@ def test_a_wait_that_no_retry_has_is_told() -> None:
     [told_why] = [do.event for do in world(answer).play() if isinstance(do, Tell) and isinstance(do.event, Diagnostic)]
 
     assert (told_why.code, "3600 s" in told_why.message) == ("not_retried", True)
+
+
+ONE_CALL = assistant(call("c1"), stop="toolUse")
+ASKING = Rules(asks_at_turn_end=True, asks_before_settle=True)
+
+
+def asked_and_told(world: World) -> list[str]:
+    """The boundaries and the ends that were told, in order."""
+    told: list[str] = []
+    for do in world.play():
+        if isinstance(do, AtBoundary):
+            told.append(f"{type(do.question).__name__} {do.question.outcome} {do.goes_on}")
+        elif isinstance(do, Tell) and name_of(do.event) in {"turn_end", "agent_end"}:
+            told.append(name_of(do.event))
+        elif isinstance(do, CallModel):
+            told.append("request")
+    return told
+
+
+TURN, SETTLE = "BeforeTurnEnd completed False", "AgentBeforeSettle completed False"
+
+
+@pytest.mark.parametrize(
+    ("answers", "words", "told"),
+    [
+        ([assistant("a")], [], ["request", TURN, "turn_end", "agent_end", SETTLE]),
+        (
+            [assistant("a"), assistant("b")],
+            [True],
+            ["request", TURN, "turn_end", "request", TURN, "turn_end", "agent_end", SETTLE],
+        ),
+        (
+            [assistant("a"), assistant("b")],
+            [None, True],
+            ["request", TURN, "turn_end", "agent_end", SETTLE, "request", TURN, "turn_end", "agent_end", SETTLE],
+        ),
+        (
+            [ONE_CALL],
+            [False],
+            ["request", "BeforeTurnEnd completed True", "turn_end", "agent_end", SETTLE],
+        ),
+        (
+            [assistant(stop="error", error="bad key")],
+            [True, True],
+            ["request", "BeforeTurnEnd error None", "turn_end", "agent_end", "AgentBeforeSettle error None"],
+        ),
+    ],
+    ids=["nothing is said", "go on in this run", "go on with a run of its own", "stop behind the tools", "a failure"],
+)
+def test_extensions_are_asked_before_a_turn_ends_and_before_the_run_settles(
+    answers: list[AssistantMessage], words: list[bool | None], told: list[str]
+) -> None:
+    assert asked_and_told(World(deque(answers), rules=ASKING, words=words)) == told
+
+
+def test_of_what_was_stopped_nobody_is_asked() -> None:
+    assert asked_and_told(World(deque([ONE_CALL]), rules=ASKING, stopped=True)) == ["request", "turn_end", "agent_end"]
+    aborted = assistant("a", stop="aborted")
+    assert asked_and_told(World(deque([aborted]), rules=ASKING)) == ["request", "turn_end", "agent_end"]
+
+
+def test_what_is_said_while_they_are_asked_is_taken_before_the_run_settles() -> None:
+    world = World(deque([assistant("a"), assistant("b")]), rules=ASKING)
+    world.queued["follow_up"].append("more")
+
+    assert asked_and_told(world).count("request") == 2

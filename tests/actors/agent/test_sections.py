@@ -11,6 +11,7 @@ import pytest
 import trio
 import trio.testing
 
+from sapwood import Extension
 from sapwood.actors.agent.prepare import PROJECT_INTRO, Given, SectionContext, SystemPrompt, Unanswered
 from sapwood.actors.agent.sections import Sections
 from sapwood.actors.environment import Environment
@@ -21,6 +22,7 @@ from sapwood.events.runtime import Diagnostic, Event
 from tests.actors.inside import inside
 from tests.actors.keeping import cancelled_once
 from tests.build import MODEL
+from tests.talking import drain, talking
 
 
 class Asking:
@@ -244,3 +246,53 @@ async def test_a_cancelled_that_a_section_kept_is_its_own_fault() -> None:
 def _words_of(given: Given) -> str:
     assert isinstance(given, Unanswered)
     return given.why
+
+
+async def prompted(extension: Extension, prompt: SystemPrompt) -> str | None:
+    """The prompt that the branch has behind a turn."""
+    async with talking("one", system_prompt=prompt, extensions=[extension]) as session:
+        await session.prompt("hi")
+        return session.system_prompt
+
+
+async def test_an_extension_replaces_and_adds_sections_and_leaves_the_preamble() -> None:
+    house = Extension("house")
+    house.section("rules", "Be kind.")
+
+    @house.section("season")
+    async def season(context: SectionContext) -> str:
+        await trio.lowlevel.checkpoint()
+        return f"Winter in {context.cwd}."
+
+    host = SystemPrompt(preamble="You are a forester.", sections={"rules": "Be brief."})
+
+    assert await prompted(house, host) == (
+        "You are a forester.\n\n<rules>\nBe kind.\n</rules>\n\n<season>\nWinter in /home/dev.\n</season>"
+    )
+
+
+async def test_where_the_host_says_nothing_the_rest_of_the_prompt_stays(tmp_path: Path) -> None:
+    house = Extension("house")
+    house.section("season", "Winter.")
+    path = str(tmp_path / "s.jsonl")
+    async with talking("one", where=path, system_prompt=SystemPrompt(sections={"old": "Oak."})) as session:
+        await session.prompt("hi")
+    async with talking("two", where=path, extensions=[house]) as session:
+        await session.prompt("hi")
+
+        assert session.system_prompt == "<old>\nOak.\n</old>\n\n<season>\nWinter.\n</season>"
+
+
+async def test_a_section_of_an_extension_that_fails_is_told_and_harms_nobody() -> None:
+    house = Extension("house")
+
+    @house.section("season")
+    def season(context: SectionContext) -> str:
+        raise ValueError("no season")
+
+    async with talking("one", system_prompt="You are a forester.", extensions=[house]) as session:
+        reader = session.events()
+        assert not (await session.prompt("hi")).failed
+        [told] = [one for one in drain(reader) if isinstance(one, Diagnostic)]
+        assert (told.code, told.facts) == ("section_failed", {"section": "season"})
+        assert session.system_prompt == "You are a forester."
