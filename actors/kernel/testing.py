@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from typing import TypeAlias
 
 import attrs
@@ -57,6 +58,56 @@ class CrashAt:
 
     async def operation(self, actor: str, operation: str, phase: Phase) -> None:
         pass
+
+
+@attrs.define
+class StrikeAt:
+    """Breaks the nth operation of an actor, at its start or at its end, once."""
+
+    actor: str
+    n: int
+    phase: Phase
+    _seen: int = 0
+
+    async def receipt(self, receipt: Receipt) -> Verdict:  # noqa: ARG002 - the port's
+        return "handle"
+
+    async def operation(self, actor: str, operation: str, phase: Phase) -> None:
+        if (actor, phase) == (self.actor, self.phase):
+            self._seen += 1
+            if self._seen == self.n:
+                raise InjectedCrash(f"{operation} of {actor}, at its {phase}")
+
+
+@attrs.define
+class Counting:
+    """Counts what every actor receives, and the operations that it starts and ends."""
+
+    receipts: Counter[str] = attrs.Factory(Counter[str])
+    operations: Counter[tuple[str, Phase]] = attrs.Factory(Counter[tuple[str, Phase]])
+
+    async def receipt(self, receipt: Receipt) -> Verdict:
+        self.receipts[receipt.actor] += 1
+        return "handle"
+
+    async def operation(self, actor: str, operation: str, phase: Phase) -> None:  # noqa: ARG002 - the port's
+        self.operations[actor, phase] += 1
+
+    @property
+    def moments(self) -> int:
+        """All of them."""
+        return self.receipts.total() + self.operations.total()
+
+    def strikes(self) -> list[CrashAt | StrikeAt]:
+        """A tap for each of them that breaks what was counted there, actor by actor."""
+        return [
+            *(CrashAt(actor, n) for actor, count in sorted(self.receipts.items()) for n in range(1, count + 1)),
+            *(
+                StrikeAt(actor, n, phase)
+                for (actor, phase), count in sorted(self.operations.items())
+                for n in range(1, count + 1)
+            ),
+        ]
 
 
 @attrs.frozen

@@ -26,7 +26,7 @@ from sapwood import (
     ToolContext,
 )
 from sapwood.actors.kernel import CRASHES, Closed
-from sapwood.actors.kernel.testing import Together
+from sapwood.actors.kernel.testing import StrikeAt, Together
 from sapwood.events.codec import decode_entry
 from sapwood.events.commands import QueuedInputs, Returned, Withdrawn
 from sapwood.events.content import TextContent, ToolCall
@@ -37,7 +37,6 @@ from sapwood.events.runtime import AgentSettled, AgentStart, EntryAppended, Even
 from sapwood.store.memory import MemoryStore
 from tests.build import HEADER, words
 from tests.sapwood.programs import How, Mark, Pass, Program, Say, Shut, Step, Stop, TakeBack, program
-from tests.sapwood.striking import StrikeAt
 from tests.talking import drain, talking
 
 LIMIT: Final = 3_000

@@ -11,10 +11,10 @@ import attrs
 
 from sapwood import RetryPolicy, ScriptedAnswer, Settings
 from sapwood.actors.kernel import Tap
-from sapwood.actors.kernel.testing import CrashAt, Seeded
+from sapwood.actors.kernel.testing import CrashAt, Seeded, StrikeAt
 from sapwood.events.content import ToolCall
 from tests.build import call
-from tests.sapwood.striking import CrashFrom, StrikeAt
+from tests.sapwood.striking import CrashFrom
 
 How = Literal["submit", "steer", "follow_up"]
 ACTORS: Final = ("agent", "exclusion", "inbox", "session_log", "projection", "model", "tools", "extensions", "handlers")

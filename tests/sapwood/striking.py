@@ -1,8 +1,6 @@
-"""Taps that strike operations, and actors for good, and whole sessions; and what strikes they find in a story."""
+"""Taps that strike actors for good, and hold whole sessions up."""
 
 from __future__ import annotations
-
-from collections import Counter
 
 import attrs
 import trio
@@ -11,25 +9,6 @@ import trio.testing
 from sapwood.actors.kernel import Receipt, Verdict
 from sapwood.actors.kernel.tap import Phase
 from sapwood.actors.kernel.testing import InjectedCrash
-
-
-@attrs.define
-class StrikeAt:
-    """Breaks the nth operation of an actor, at its start or at its end, once."""
-
-    actor: str
-    n: int
-    phase: Phase
-    _seen: int = 0
-
-    async def receipt(self, receipt: Receipt) -> Verdict:
-        return "handle"
-
-    async def operation(self, actor: str, operation: str, phase: Phase) -> None:
-        if (actor, phase) == (self.actor, self.phase):
-            self._seen += 1
-            if self._seen == self.n:
-                raise InjectedCrash(f"{operation} of {actor}, at its {phase}")
 
 
 @attrs.frozen
@@ -46,26 +25,6 @@ class CrashFrom:
 
     async def operation(self, actor: str, operation: str, phase: Phase) -> None:
         pass
-
-
-@attrs.define
-class Counting:
-    """Counts what every actor receives, and the operations that it starts and ends."""
-
-    receipts: Counter[str] = attrs.Factory(Counter[str])
-    operations: Counter[tuple[str, Phase]] = attrs.Factory(Counter[tuple[str, Phase]])
-
-    async def receipt(self, receipt: Receipt) -> Verdict:
-        self.receipts[receipt.actor] += 1
-        return "handle"
-
-    async def operation(self, actor: str, operation: str, phase: Phase) -> None:
-        self.operations[actor, phase] += 1
-
-    @property
-    def moments(self) -> int:
-        """All of them."""
-        return self.receipts.total() + self.operations.total()
 
 
 @attrs.define

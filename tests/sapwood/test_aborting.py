@@ -22,6 +22,7 @@ import trio.testing
 
 from sapwood import Delivered, Environment, Runtime, ScriptedAnswer, Session
 from sapwood.actors.kernel import Tap
+from sapwood.actors.kernel.testing import Counting
 from sapwood.actors.tools.results import INTERRUPTED, LEFT_BEHIND
 from sapwood.events.content import ToolCall, text_of
 from sapwood.events.entries import MessageEntry
@@ -30,7 +31,7 @@ from sapwood.events.runtime import AgentSettled
 from sapwood.store.port import Durability
 from tests.build import MODEL, call
 from tests.sapwood.hindering import STUBBORN, UNDER_WAY, Hindered
-from tests.sapwood.striking import Counting, HoldAt
+from tests.sapwood.striking import HoldAt
 from tests.talking import drain, talking
 
 T = TypeVar("T")

@@ -5,7 +5,7 @@ same, or an interrupted one that the next prompt takes up (Z4, R5).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +16,7 @@ import trio.testing
 
 from sapwood import Delivered, Scripted
 from sapwood.actors.kernel import Tap
-from sapwood.actors.kernel.testing import CrashAt, Seeded
+from sapwood.actors.kernel.testing import Counting, Seeded
 from sapwood.actors.tools.hooks import UNGUARDED
 from sapwood.actors.tools.results import BROKEN, INTERRUPTED, LEFT_BEHIND, UNSTARTED
 from sapwood.events.codec import decode_entry
@@ -27,7 +27,6 @@ from tests.build import words
 from tests.sapwood.playing import Seen, guard, play
 from tests.sapwood.programs import Program, Stop
 from tests.sapwood.stories import STORIES, under
-from tests.sapwood.striking import Counting, StrikeAt
 from tests.talking import talking
 
 ONE_IN: Final = 9
@@ -61,14 +60,11 @@ def unstopped(story: Program) -> Program:
     return attrs.evolve(story, steps=tuple(step for step in story.steps if not isinstance(step, Stop)))
 
 
-def strikes(story: Program) -> Iterator[Tap]:
+def strikes(story: Program) -> Sequence[Tap]:
     """Everything that can be struck in it."""
     counting = Counting()
     run(under(story, counting))
-    for actor, count in sorted(counting.receipts.items()):
-        yield from (CrashAt(actor, n) for n in range(1, count + 1))
-    for (actor, phase), count in sorted(counting.operations.items()):
-        yield from (StrikeAt(actor, n, phase) for n in range(1, count + 1))
+    return counting.strikes()
 
 
 def check_strikes(name: str, struck: Sequence[Tap]) -> None:
@@ -87,7 +83,7 @@ def check_strikes(name: str, struck: Sequence[Tap]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STORIES)
 def test_a_crash_leaves_a_log_that_the_next_prompt_takes_up(name: str) -> None:
-    struck = list(strikes(STORIES[name]))
+    struck = strikes(STORIES[name])
 
     assert len(struck) > ONE_IN
     check_strikes(name, struck[len(name) % ONE_IN :: ONE_IN])
@@ -97,7 +93,7 @@ def test_a_crash_leaves_a_log_that_the_next_prompt_takes_up(name: str) -> None:
 @pytest.mark.parametrize("part", range(ONE_IN))
 @pytest.mark.parametrize("name", STORIES)
 def test_a_crash_anywhere_leaves_a_log_that_the_next_prompt_takes_up(name: str, part: int) -> None:
-    check_strikes(name, list(strikes(STORIES[name]))[part::ONE_IN])
+    check_strikes(name, strikes(STORIES[name])[part::ONE_IN])
 
 
 @pytest.mark.parametrize("name", sorted(STORIES.keys() - {"meddling"}))  # a tool does not wait until it has steered

@@ -12,12 +12,12 @@ import trio.testing
 from sapwood import Delivered, Handle, SapwoodError, ScriptedAnswer, SessionBroken, SessionClosed, Withdrawn
 from sapwood.actors.kernel import Receipt, Verdict
 from sapwood.actors.kernel.tap import Phase
-from sapwood.actors.kernel.testing import CrashAt, Seeded, Together
+from sapwood.actors.kernel.testing import CrashAt, Seeded, StrikeAt, Together
 from sapwood.events.commands import QueuedInputs, Returned
 from sapwood.events.runtime import MessageEnd, QueueUpdate
 from tests.build import call
 from tests.sapwood.playing import play_all
-from tests.sapwood.striking import CrashFrom, StrikeAt
+from tests.sapwood.striking import CrashFrom
 from tests.talking import drain, talking
 
 A_BATCH = 50

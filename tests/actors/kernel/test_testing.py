@@ -4,8 +4,19 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from sapwood.actors.kernel import ActorCrashed, Reply, Ring, Start, open_system
-from sapwood.actors.kernel.testing import CrashAt, DropAll, InjectedCrash, Passed, Recording, Seeded, Together
+from sapwood.actors.kernel import ActorCrashed, OperationCrashed, Reply, Ring, Start, open_system
+from sapwood.actors.kernel.tap import Phase
+from sapwood.actors.kernel.testing import (
+    Counting,
+    CrashAt,
+    DropAll,
+    InjectedCrash,
+    Passed,
+    Recording,
+    Seeded,
+    StrikeAt,
+    Together,
+)
 from tests.actors.kernel.puppet import Do, Note, Notes, Puppet
 
 
@@ -28,6 +39,38 @@ async def test_an_actor_is_crashed_at_its_nth_receipt_and_only_there() -> None:
             await ref.ask(Notes())
         assert isinstance(caught.value.__cause__, InjectedCrash)
         assert await ref.ask(Notes()) == []
+
+
+@pytest.mark.parametrize("phase", ["start", "end"])
+async def test_an_operation_is_broken_at_its_start_or_its_end_and_only_there(phase: Phase) -> None:
+    async with open_system("s", ring=Ring(9), tap=StrikeAt("a", 2, phase)) as system:
+        ref = system.spawn("a", Puppet)
+        done: list[int] = []
+
+        async def noted() -> int:
+            done.append(1)
+            return 7
+
+        assert await ref.ask(Do(lambda: Start(noted, "work"))) == 7
+        with pytest.raises(OperationCrashed):
+            await ref.ask(Do(lambda: Start(noted, "work")))
+        assert await ref.ask(Do(lambda: Start(noted, "work"))) == 7
+    assert len(done) == (2 if phase == "start" else 3)
+
+
+async def test_what_was_counted_can_be_struck_one_by_one() -> None:
+    counting = Counting()
+    async with open_system("s", ring=Ring(9), tap=counting) as system:
+        ref = system.spawn("a", Puppet)
+        ref.tell(Note(1))
+        await ref.ask(Do(lambda: Start(work, "work")))
+    assert counting.moments == 4
+    assert counting.strikes() == [
+        CrashAt("a", 1),
+        CrashAt("a", 2),
+        StrikeAt("a", 1, "end"),
+        StrikeAt("a", 1, "start"),
+    ]
 
 
 async def test_all_messages_of_a_type_are_dropped() -> None:

@@ -12,7 +12,7 @@ import trio.testing
 from sapwood import Refused, ScriptedAnswer, Session, StaleLeaf, StoreError
 from sapwood.actors.kernel import OperationCrashed
 from sapwood.actors.kernel.tap import Receipt
-from sapwood.actors.kernel.testing import CrashAt, Recording
+from sapwood.actors.kernel.testing import CrashAt, Recording, StrikeAt
 from sapwood.actors.navigation.actor import CANCELLED
 from sapwood.events.commands import Navigated
 from sapwood.events.errors import NavigationFailed, ReadOnly
@@ -21,7 +21,6 @@ from sapwood.events.runtime import Diagnostic, SessionTree
 from tests.actors.navigation.asked import asked
 from tests.build import usage
 from tests.sapwood.branching import FOUND, at, branching, position_of, state_of
-from tests.sapwood.striking import StrikeAt
 from tests.talking import drain
 
 
