@@ -9,7 +9,7 @@ from typing import Literal, TypeVar
 import trio
 
 from sapwood.actors.inbox import Handle
-from sapwood.actors.kernel import ActorCrashed, Inquiry, Reader, insist
+from sapwood.actors.kernel import ActorCrashed, Inquiry, OperationCrashed, Reader, insist
 from sapwood.commanding import Commanding
 from sapwood.events.commands import (
     Abort,
@@ -235,7 +235,12 @@ class Session(Commanding):
     async def _stop(self) -> None:
         under_way = self._wiring.shelf.under_way()
         if self.state != "idle" or under_way:
-            await insist(self._wiring.agent, Abort())
+            try:
+                await insist(self._wiring.agent, Abort())
+            except OperationCrashed:
+                await insist(
+                    self._wiring.agent, Abort()
+                )  # who wants it stopped is not told that the stopping broke: it is done again
         for handle in under_way:
             await handle.done()
 

@@ -44,6 +44,11 @@ class MemoryStore:
     def read_only(self) -> bool:
         return self._header.is_later
 
+    @property
+    def lines(self) -> Sequence[bytes]:
+        """All that is in it now, in order: also when it is closed, for whoever goes on with it in another one."""
+        return tuple(self._lines)
+
     def line(self, index: int) -> bytes:
         self._check_open()
         if index < 0:

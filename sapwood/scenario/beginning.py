@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, assert_never
 
@@ -18,15 +19,17 @@ from sapwood.reading import read
 from sapwood.scenario.errors import ScenarioError
 from sapwood.scenario.language import FromEntries, FromFile, Scenario
 from sapwood.scenario.loading import session_path
+from sapwood.session import Session
 from sapwood.store.memory import MemoryStore
-from sapwood.store.port import Store
 from sapwood.words.wording import one_line
 
+Kept = Path | MemoryStore
+"""Where a story's session is kept."""
 CWD: Final = "/scenario"
 """The folder that a new session believes to be in: not the machine's, so that its bytes are the same everywhere."""
 
 
-def begin(scenario: Scenario, environment: Environment, folder: Path) -> Path | Store:
+def begin(scenario: Scenario, environment: Environment, folder: Path) -> Kept:
     """The session to open, laid out in `folder` if it is a file. `ScenarioError` if its file is no session, or its entries are none."""
     beginning = scenario.story.session
     path = folder / "session.jsonl"
@@ -69,6 +72,24 @@ def extensions_of(scenario: Scenario) -> list[Extension]:
             why = f"extensions.{at + 1}: {name} cannot be loaded: {error.why}"
             raise ScenarioError(str(scenario.path), line, one_line(why)) from error
     return extensions
+
+
+def leave(place: Kept, session: Session) -> Callable[[], Kept]:
+    """What is there of a session now, laid out anew when it is asked for: whatever is written in between is not in it."""
+    if isinstance(place, MemoryStore):
+        lines = place.lines
+        return lambda: MemoryStore(place.header, lines)
+    path = Path(session.path)
+    data = path.read_bytes() if path.exists() else None
+
+    def laid_out() -> Path:
+        if data is None:
+            path.unlink(missing_ok=True)
+        else:
+            path.write_bytes(data)
+        return path
+
+    return laid_out
 
 
 def _unplayable(scenario: Scenario, key: str, why: str) -> ScenarioError:

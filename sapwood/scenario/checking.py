@@ -37,7 +37,7 @@ def check(scenario: Scenario, steps: Sequence[PlayedStep], end: Moment, broken: 
 def _findings(scenario: Scenario, steps: Sequence[PlayedStep], end: Moment, broken: str | None) -> Iterator[Finding]:
     def found(place: Place, what: str, difference: Difference) -> Finding:
         line = scenario.line_of(place)
-        return Finding(path=str(scenario.path), line=line, what=what, difference=difference)
+        return Finding(path=str(scenario.path), line=line, what=what, difference=difference, place=place)
 
     for at, played in enumerate(steps):
         place: Place = ("steps", at)

@@ -20,16 +20,16 @@ from sapwood.actors.agent.prepare import SystemPrompt
 from sapwood.events.base import Json
 from sapwood.events.commands import SessionState
 from sapwood.events.entries import KnownEntry
-from sapwood.events.messages import NO_USAGE, StopReason, Usage
 from sapwood.events.models import Model
 from sapwood.events.runtime import Event
+from sapwood.scenario.scripts import NO_ANSWERS, Answers, ScriptedTool
 from sapwood.settings import Settings
 
 Place = tuple[str | int, ...]
 """A way into the file's value: `("steps", 0, "prompt")`."""
 
-OutcomeWord = Literal["delivered", "returned", "cancelled", "failed", "refused"]
-"""What may come of an input (R3); `refused` if it was not accepted."""
+OutcomeWord = Literal["delivered", "returned", "cancelled", "failed", "refused", "lost"]
+"""What may come of an input (R3); `refused` if it was not accepted, `lost` if the process was killed before anything had."""
 
 CompactionWord = Literal["compacted", "failed", "refused"]
 """What may come of a compaction that a person asks for (C14, C15)."""
@@ -64,66 +64,6 @@ class FromEntries:
 
 
 Beginning = FromFile | FromEntries
-
-
-@attrs.frozen(kw_only=True)
-class Call:
-    """A call of a tool, as the model makes it."""
-
-    name: str
-    arguments: dict[str, Json] = attrs.field(factory=dict[str, Json])
-    id: str | None = None
-    """`c1`, `c2`, … over the whole script if it is left out."""
-    broken: str | None = None
-    """What is wrong with the arguments, if they came as no JSON object."""
-
-
-@attrs.frozen(kw_only=True)
-class Answer:
-    """What the scripted model says to one call."""
-
-    text: str = ""
-    calls: tuple[Call, ...] = ()
-    ends: StopReason | None = None
-    """How it ends; left out: with `toolUse` if it calls, else with `stop`."""
-    usage: Usage = NO_USAGE
-    error: str | None = None
-    """The call fails with these words, once `text` has come."""
-    wait: float = 0.0
-    """Seconds of silence before the first word, at most `LONGEST_WAIT`."""
-
-
-@attrs.frozen(kw_only=True)
-class Answers:
-    """A queue of answers for each purpose of a call."""
-
-    turn: tuple[Answer, ...] = ()
-    compaction: tuple[Answer, ...] = ()
-    turn_prefix: tuple[Answer, ...] = ()
-    branch_summary: tuple[Answer, ...] = ()
-
-
-ArgumentWord = Literal["text", "number", "integer", "boolean"]
-
-
-@attrs.frozen(kw_only=True)
-class ScriptedTool:
-    """A tool, and what comes of each call of it."""
-
-    result: str | None = None
-    """What it gives; left out: its arguments, as JSON."""
-    takes: dict[str, ArgumentWord] = attrs.field(factory=dict[str, ArgumentWord])
-    """Its arguments, all of which must be given."""
-    wait: float = 0.0
-    """Seconds that it takes, at most `LONGEST_WAIT`."""
-    error: str | None = None
-    """It fails with these words, which are its result, once it has waited."""
-    alone: bool = False
-    """Whether it runs beside no other call."""
-    deaf: bool = False
-    """Whether it goes on when it is told to stop."""
-    final: bool = False
-    """Whether the run may stop behind it."""
 
 
 @attrs.frozen
@@ -232,6 +172,54 @@ class Settle:
 
 
 @attrs.frozen(kw_only=True)
+class ChangeModel:
+    """Go on with another model of the same provider."""
+
+    model: Model
+    expect: Expect = NOTHING_EXPECTED
+
+
+ActorWord = Literal[
+    "agent",
+    "compaction",
+    "exclusion",
+    "extensions",
+    "handlers",
+    "inbox",
+    "model",
+    "navigation",
+    "projection",
+    "session_log",
+    "tools",
+]
+"""Each actor of a session."""
+
+
+@attrs.frozen(kw_only=True)
+class CrashNext:
+    """Crash this actor at the next message that it is to handle, and go on at once."""
+
+    crash: ActorWord
+    expect: Expect = NOTHING_EXPECTED
+
+
+@attrs.frozen(kw_only=True)
+class Kill:
+    """Kill the process, and open what is stored of the session in another one."""
+
+    kill: Literal[True]
+    expect: Expect = NOTHING_EXPECTED
+
+
+@attrs.frozen(kw_only=True)
+class Reopen:
+    """Close the session, and open it again."""
+
+    reopen: Literal[True]
+    expect: Expect = NOTHING_EXPECTED
+
+
+@attrs.frozen(kw_only=True)
 class Feed:
     """Publish these events as if an actor had: no model is asked."""
 
@@ -251,7 +239,7 @@ Said = Submit | Steer | FollowUp
 """What is said without waiting for what comes of it."""
 Waited = Prompt | Compact | Navigate
 """What is waited for, and has an outcome then."""
-Step = Waited | Said | Abort | Settle | Feed | Pass
+Step = Waited | Said | Abort | Settle | ChangeModel | CrashNext | Kill | Reopen | Feed | Pass
 
 STEPS: Final[Mapping[str, type]] = {
     "prompt": Prompt,
@@ -262,6 +250,10 @@ STEPS: Final[Mapping[str, type]] = {
     "compact": Compact,
     "navigate": Navigate,
     "settle": Settle,
+    "model": ChangeModel,
+    "crash": CrashNext,
+    "kill": Kill,
+    "reopen": Reopen,
     "events": Feed,
     "pass": Pass,
 }
@@ -288,7 +280,7 @@ class Story:
     extensions: tuple[str, ...] = ()
     """Python files, from the scenario's folder on, each with the extension that it calls `extension`."""
     settings: Settings = attrs.field(factory=Settings)
-    answers: Answers = Answers()
+    answers: Answers = NO_ANSWERS
     steps: tuple[Step, ...]
     expect: Expect = NOTHING_EXPECTED
 

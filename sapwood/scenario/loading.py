@@ -30,7 +30,7 @@ def load(path: str | os.PathLike[str]) -> Scenario:
     """
     where = Path(path)
     try:
-        document = parse(_read(os.fspath(path)))
+        document = parse(read_text(path))
     except BadText as error:
         raise ScenarioError(str(path), error.line, error.message) from error
     try:
@@ -69,7 +69,9 @@ def find(path: str | os.PathLike[str]) -> list[Path]:
     return found
 
 
-def _read(path: str) -> str:
+def read_text(path: str | os.PathLike[str]) -> str:
+    """The text of a scenario's file. Raises `ScenarioError`."""
+    path = os.fspath(path)
     why = missing(path)
     if why is not None:
         raise ScenarioError(path, None, f"cannot be read: {why}")

@@ -64,6 +64,8 @@ class Difference:
     """For `not seen`: where it was seen further on, and nothing else was expected there."""
     before: int | None = None
     """Where it was seen before, if it was not later."""
+    at: int = 0
+    """For `not expected`: before which expected item it was seen; the number of those for behind the last."""
 
     def at_places(self, places: Sequence[int]) -> Difference:
         """The same of a list in which what was seen stands at other places."""
@@ -227,7 +229,7 @@ def _difference(expected: Sequence[Json], seen: Sequence[Json], place: Spot, mov
     if not ds:
         return Difference(kind="not seen", expected_at=e, seen_at=s, expected=expected[e])
     if not de:
-        return Difference(kind="not expected", seen_at=s, seen=seen[s])
+        return Difference(kind="not expected", seen_at=s, seen=seen[s], at=e)
     return Difference(
         kind="unlike",
         expected_at=e,

@@ -7,8 +7,9 @@ import attrs
 from sapwood.events.commands import SessionState
 from sapwood.events.context import ContextItem
 from sapwood.events.entries import Entry
+from sapwood.events.ids import EntryId
 from sapwood.events.runtime import Event, Purpose
-from sapwood.scenario.language import AnyWord, Scenario, Step
+from sapwood.scenario.language import AnyWord, Place, Scenario, Step
 from sapwood.scenario.matching import Difference
 
 
@@ -47,6 +48,10 @@ class PlayedStep:
     why: str
     """The words of a failure or a refusal, or of a step that did not come to its end."""
     after: Moment
+    until: int = 0
+    """How many events of the scenario had been seen when it ended."""
+    entry_id: EntryId | None = None
+    """Of what was said: its entry, if it reaches the log."""
     calls: tuple[Purpose, ...] = ()
     """What each call of the model was for, in their order."""
     unanswered: tuple[Purpose, ...] = ()
@@ -62,6 +67,8 @@ class Finding:
     what: str
     """Where in the expectations it is: `events of step 2`, `projection at the end`."""
     difference: Difference
+    place: Place = ()
+    """The way in the scenario to what is contradicted, or to where it would stand."""
 
 
 @attrs.frozen(kw_only=True)
@@ -83,6 +90,8 @@ class Played:
     end: Moment
     differences: tuple[Finding, ...]
     """Empty: everything was as expected."""
+    broken: str | None = None
+    """How the session ended before its time."""
 
     @property
     def events(self) -> tuple[Event, ...]:

@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any, Final
 
 import msgspec
 import trio
 
+from sapwood.actors.model.providers.base import Piece, Request
 from sapwood.actors.model.providers.scripted import Scripted, ScriptedAnswer
 from sapwood.actors.tools import Tool, ToolContext, ToolResult, tool
 from sapwood.events.content import ToolCall
 from sapwood.events.ids import ToolCallId
 from sapwood.events.runtime import Purpose
-from sapwood.scenario.language import Answer, ArgumentWord, Call, ScriptedTool, Story
+from sapwood.scenario.language import Story
+from sapwood.scenario.scripts import Answer, ArgumentWord, Call, ScriptedTool
 
 TICK: Final = 1e-6
 """Seconds between two calls that would end at one moment: no clock that is written down has so fine a hand."""
@@ -36,9 +39,32 @@ def script(story: Story) -> dict[Purpose, Sequence[Answer]]:
     }
 
 
-def provider(story: Story) -> Scripted:
+class Script:
+    """A provider that plays the story's answers, and on a word others. `requests` has those of the story."""
+
+    def __init__(self, story: Story) -> None:
+        self._present = self._story = Scripted(_answers(story), provider_id=story.model.provider)
+
+    @property
+    def id(self) -> str:
+        return self._story.id
+
+    @property
+    def requests(self) -> Sequence[Request]:
+        return self._story.requests
+
+    def go_on(self, script: Mapping[Purpose, Sequence[ScriptedAnswer]]) -> Scripted:
+        """Leave what is left of the story's answers, and play these from now on. Who plays them."""
+        self._present = Scripted(script, provider_id=self.id)
+        return self._present
+
+    def stream(self, request: Request) -> AbstractAsyncContextManager[AsyncIterator[Piece]]:
+        return self._present.stream(request)
+
+
+def provider(story: Story) -> Script:
     """A provider that plays the story's answers."""
-    return Scripted(_answers(story), provider_id=story.model.provider)
+    return Script(story)
 
 
 def _answers(story: Story) -> dict[Purpose, list[ScriptedAnswer]]:
@@ -54,6 +80,8 @@ def _scripted(answer: Answer, numbers: Iterator[int]) -> ScriptedAnswer:
         usage=answer.usage,
         error=answer.error,
         wait=answer.wait,
+        stall=answer.stall,
+        cut=answer.cut,
     )
 
 

@@ -13,8 +13,9 @@ from sapwood.actors.tools.tool import NAME
 from sapwood.events.base import Number
 from sapwood.events.messages import TOO_MUCH, Cost, Usage, is_amount
 from sapwood.scenario.errors import Misfit
-from sapwood.scenario.language import Answer, Answers, Expect, Place, ScriptedTool, Story
+from sapwood.scenario.language import Expect, Place, Story
 from sapwood.scenario.matching import GAP
+from sapwood.scenario.scripts import Answer, Answers, ScriptedTool
 from sapwood.words.wording import quoted
 
 OURS: Final = "context_"

@@ -31,21 +31,18 @@ from sapwood.scenario.language import (
     DEFAULT_MODEL,
     LONGEST_WAIT,
     STEPS,
-    Answer,
-    Answers,
-    Call,
     Expect,
     FromEntries,
     FromFile,
     Pass,
     Pattern,
     Place,
-    ScriptedTool,
     Step,
     Story,
 )
 from sapwood.scenario.matching import GAP
 from sapwood.scenario.patterns import Item, strange_keys
+from sapwood.scenario.scripts import Answer, Answers, Call, ScriptedTool
 from sapwood.scenario.sense import nonsense
 from sapwood.scenario.wire import ENTRY_KINDS, EVENT_NAMES, tags, to_entries, to_event, to_model, to_usage
 from sapwood.settings import Settings
@@ -84,7 +81,7 @@ def _converter(model: Model) -> Converter:
     made.register_structure_hook_func(_is_made_of(Literal), _word)
     made.register_structure_hook_func(_is_made_of(tuple), _listing(made))
     made.register_structure_hook(Settings, _settings)
-    made.register_structure_hook(Model, _declared(Model, to_model))
+    made.register_structure_hook(Model, _declared(Model, lambda value: to_model(value, model.provider)))
     made.register_structure_hook(Usage, _declared(Usage, to_usage))
     made.register_structure_hook(Event, lambda value, _: to_event(value, model))
     # the inner ones first: cattrs binds what it finds when a class is registered

@@ -61,6 +61,16 @@ class Document:
             line = key.start_mark.line
         return line + 1
 
+    def node_at(self, place: Place) -> yaml.Node | None:
+        """The node that `place` leads to; None if it is not there."""
+        node = self._root
+        for step in place:
+            found = self._child(node, step)
+            if found is None:
+                return None
+            node = found[1]
+        return node
+
     def _child(self, node: yaml.Node, step: str | int) -> tuple[yaml.Node, yaml.Node] | None:
         """What marks the place of a part, and the part itself."""
         if isinstance(node, yaml.MappingNode) and isinstance(step, str):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import assert_never
 
 from sapwood.events.base import Json
@@ -12,12 +12,16 @@ from sapwood.scenario.checking import event_value, unused_answers
 from sapwood.scenario.errors import MOST_TOLD
 from sapwood.scenario.language import (
     Abort,
+    ChangeModel,
     Compact,
+    CrashNext,
     Feed,
     FollowUp,
+    Kill,
     Navigate,
     Pass,
     Prompt,
+    Reopen,
     Said,
     Settle,
     Steer,
@@ -74,6 +78,14 @@ def in_words(step: Step) -> str:
             return f"move {where}{', with a summary' if summarize else ''}"
         case Settle():
             return "settle"
+        case ChangeModel(model=model):
+            return f"go on with {cut(model.provider)}/{cut(model.id)}"
+        case CrashNext(crash=actor):
+            return f"crash {actor} at its next message"
+        case Kill():
+            return "kill the process, and open what is stored"
+        case Reopen():
+            return "close, and open again"
         case Feed(events=events):
             return counted(len(events), "literal event")
         case Pass(pass_=seconds):
@@ -140,6 +152,11 @@ def _verdict(played: Played) -> Iterator[Line]:
         yield line(Piece("as expected", "good"), f": {sums}")
         return
     yield line(Piece(counted(len(found), "difference"), "bad"), f": {sums}")
+    yield from findings(found)
+
+
+def findings(found: Sequence[Finding]) -> Iterator[Line]:
+    """The differences, each with its place; of many the first."""
     for finding in found[:SHOWN_FINDINGS]:
         yield from _finding(finding)
     if len(found) > SHOWN_FINDINGS:

@@ -19,10 +19,11 @@ from sapwood.scenario.played import Seen
 class Watcher:
     """Follows a session's events."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, *, seen: list[Seen] | None = None, start: float | None = None) -> None:
+        """`seen` is gone on with, on a clock that began at `start`: a story may have several sessions, one after the other."""
         self._reader = reader
-        self._start = trio.current_time()
-        self.seen: list[Seen] = []
+        self._start = trio.current_time() if start is None else start
+        self.seen: list[Seen] = [] if seen is None else seen
         self.lost = False
         """Whether it ever fell so far behind that events were dropped."""
 

@@ -74,11 +74,11 @@ def to_entries(values: Sequence[Json], model: Model = DEFAULT_MODEL) -> tuple[Kn
     return tuple(entries)
 
 
-def to_model(value: Json) -> Model:
-    """A model by its wire names; of the scripted provider unless it says otherwise."""
+def to_model(value: Json, provider: str = DEFAULT_MODEL.provider) -> Model:
+    """A model by its wire names; of this provider unless it says otherwise."""
     if not is_object(value):
         raise Misfit("must be a mapping such as {id: talker, contextWindow: 200000}")
-    defaults: Mapping[str, Json] = {"provider": DEFAULT_MODEL.provider, "id": DEFAULT_MODEL.id}
+    defaults: Mapping[str, Json] = {"provider": provider, "id": DEFAULT_MODEL.id}
     model = cast("Model", convert({**defaults, **value}, Model))
     if model.context_window is not None and model.context_window < 1:
         raise Misfit("must be 1 token or more", ("contextWindow",))

@@ -95,6 +95,7 @@ PURE: Final = {
     "actors/kernel/actor.py",
     "actors/kernel/errors.py",
     "sapwood/scenario/language.py",
+    "sapwood/scenario/scripts.py",
     "sapwood/scenario/matching.py",
     "sapwood/settings.py",
     "sapwood/settings_keys.py",
@@ -102,7 +103,6 @@ PURE: Final = {
 """Pure all the same."""
 _A_COMMAND: Final = "a command, which sapwood/cli/main.py imports by its name when it is asked for"
 BEGINNINGS: Final[Mapping[str, str]] = {
-    "actors/kernel/testing.py": "taps for the tests of whoever hosts a session",
     "sapwood/cli/chat.py": _A_COMMAND,
     "sapwood/cli/check.py": _A_COMMAND,
     "sapwood/cli/fork.py": _A_COMMAND,

@@ -46,7 +46,7 @@ from sapwood.events.context import Unsent
 from sapwood.events.messages import Usage
 from sapwood.events.models import Limits, Model, Price
 from sapwood.events.runtime import Event
-from sapwood.scenario import language
+from sapwood.scenario import language, scripts
 from sapwood.scenario.patterns import Item
 from tests.house.layout import ROOT
 
@@ -184,7 +184,13 @@ def test_a_scenario_ends_as_the_page_says(text: str, code: str, tmp_path: Path) 
 
 def language_keys() -> set[str]:
     """Every key that a scenario may have on a level of its own, and the words for it."""
-    kinds = [one for one in vars(language).values() if isinstance(one, type) and one.__module__ == language.__name__]
+    modules = (language, scripts)
+    kinds = [
+        one
+        for home in modules
+        for one in vars(home).values()
+        if isinstance(one, type) and one.__module__ == home.__name__
+    ]
     kinds = [one for one in kinds if attrs.has(one) and one not in {language.Pattern, language.Scenario}]
     keys = {field.name.removesuffix("_") for kind in kinds for field in attrs.fields(kind)}
     wire = {field.encode_name for kind in (Model, Limits, Usage, Price, Item) for field in msgspec.structs.fields(kind)}

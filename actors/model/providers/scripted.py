@@ -19,6 +19,7 @@ import msgspec
 import trio
 
 from sapwood.actors.model.providers.base import Around, Finish, Piece, Request
+from sapwood.actors.model.wire import CUT
 from sapwood.events.base import listed
 from sapwood.events.content import ToolCall
 from sapwood.events.deltas import TextDelta, TextEnd, TextStart, ToolCallDelta, ToolCallEnd, ToolCallStart
@@ -45,10 +46,12 @@ class ScriptedAnswer:
     """The call fails with this message once `text` has streamed."""
     wait: float = 0.0
     """Seconds of silence before the first piece."""
+    stall: float = 0.0
+    """Seconds of silence behind the last piece, before it ends."""
+    cut: bool = False
+    """Whether the stream ends there without a word, as where a connection breaks."""
 
     def __attrs_post_init__(self) -> None:
-        wait: object = self.wait
-        seconds = isinstance(wait, int | float) and not isinstance(wait, bool) and wait >= 0
         calls: object = self.calls
         for field, good, what in (
             ("text", type(self.text) is str, "text"),
@@ -56,10 +59,16 @@ class ScriptedAnswer:
             ("usage", isinstance(self.usage, Usage), "a sapwood.Usage"),
             ("stop_reason", self.stop_reason in (None, *_ENDS), f"one of {', '.join(_ENDS)}, or None"),
             ("error", self.error is None or type(self.error) is str, "text, or None"),
-            ("wait", seconds, "a number of seconds from 0 on"),
+            ("wait", _is_seconds(self.wait), "a number of seconds from 0 on"),
+            ("stall", _is_seconds(self.stall), "a number of seconds from 0 on"),
+            ("cut", type(self.cut) is bool, "True or False"),
         ):
             if not good:
                 raise Refused("bad-input", f"ScriptedAnswer({field}=…) is {what}, not {shown(getattr(self, field))}")
+
+
+def _is_seconds(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
 
 
 def _is_call(call: object) -> bool:
@@ -146,6 +155,10 @@ async def _play(answer: ScriptedAnswer) -> AsyncGenerator[Piece, None]:
         await trio.lowlevel.checkpoint()
         yield ToolCallDelta(content_index=at, delta=msgspec.json.encode(call.arguments).decode())
         yield ToolCallEnd(content_index=at, tool_call=call)
+    if answer.stall:
+        await trio.sleep(answer.stall)
     if answer.error is not None:
         raise ProviderError(answer.error)
+    if answer.cut:
+        raise ProviderError(CUT, kind="cut_off")
     yield Finish(stop_reason=answer.stop_reason or ("toolUse" if answer.calls else "stop"), usage=answer.usage)

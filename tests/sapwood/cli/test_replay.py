@@ -139,6 +139,63 @@ def test_the_json_is_one_document(tmp_path: Path) -> None:
     assert value["errors"] == [result.stderr.removeprefix("sapwood: ").rstrip("\n")]
 
 
+def test_a_story_is_played_on_each_store_that_is_named(tmp_path: Path) -> None:
+    path = written(tmp_path, TALK)
+
+    result = replay(path, "--store", "memory", "--store", "jsonl")
+
+    assert (result.exit_code, result.stdout.count("as expected: 14 events")) == (0, 2)
+    assert result.stdout.endswith("2 as expected, 0 different, 0 not played\n")
+
+
+@pytest.mark.slow
+def test_a_sweep_is_a_line_a_story_and_its_exit_code_is_the_worst(tmp_path: Path) -> None:
+    good, bad, wrong = (
+        written(tmp_path, text, name) for text, name in ((TALK, "a.yaml"), (DIFFERENT, "b.yaml"), (WRONG, "c.yaml"))
+    )
+    report = tmp_path / "report.xml"
+
+    fine = replay(good, "--seeds", "2", "--crash", "--jobs", "1", "--json")
+    result = replay(good, bad, wrong, tmp_path / "nowhere.yaml", "--seeds", "2", "--jobs", "1", "--junit", report)
+
+    [swept] = json.loads(fine.stdout)["sweeps"]
+    assert (fine.exit_code, swept["ok"], swept["orders"], swept["faults"]) == (0, True, 2, [])
+    assert swept["crashes"] > swept["same"] > 0
+    assert result.exit_code == 2
+    assert f"{good}: as expected: 2 orders" in result.stdout
+    assert f"{bad}: 2 faults: 2 orders" in result.stdout
+    assert "1 as expected, 1 different, 2 not played" in result.stdout
+    assert result.stderr.count("\n") == 2
+    assert report.read_text().count("<testcase") == 4
+
+
+def test_what_was_seen_is_written_into_the_story_that_is_updated(tmp_path: Path) -> None:
+    path = written(tmp_path, DIFFERENT)
+
+    result = replay(path, "--update")
+
+    assert result.exit_code == 0
+    assert path.read_text() == TALK + "expect: {state: idle}\n"
+    path.chmod(0o400)
+    assert replay(path, "--update").exit_code == 0, "nothing is written where nothing differs"
+
+
+@pytest.mark.parametrize("option", ["--crash", "--seeds=3"])
+def test_an_update_is_of_one_playing(option: str, tmp_path: Path) -> None:
+    result = replay(written(tmp_path, DIFFERENT), "--update", option)
+
+    assert result.exit_code == 2
+    assert "leave out --seeds and --crash" in result.stderr
+
+
+def test_a_report_is_written_beside_the_timeline(tmp_path: Path) -> None:
+    result = replay(written(tmp_path, DIFFERENT), "--junit", tmp_path / "report.xml")
+
+    assert result.exit_code == 1
+    assert "state at the end: not as expected" in (tmp_path / "report.xml").read_text()
+    assert replay(written(tmp_path, TALK), "--junit", tmp_path / "no" / "report.xml").exit_code == 2
+
+
 def test_a_timeline_in_a_pipe_is_plain(tmp_path: Path) -> None:
     result = replay(written(tmp_path, TALK))
 

@@ -10,9 +10,10 @@ from sapwood.events.content import ToolCall
 from sapwood.events.entries import MessageEntry
 from sapwood.events.ids import ToolCallId
 from sapwood.events.messages import ToolDefinition, ToolResultMessage
-from sapwood.scenario.language import Answer, Answers, Call, Prompt, ScriptedTool, Story
+from sapwood.scenario.language import Prompt, Story
 from sapwood.scenario.running import play
 from sapwood.scenario.scripting import provider, script, tools
+from sapwood.scenario.scripts import Answer, Answers, Call, ScriptedTool
 from tests.sapwood.scenario.stories import written
 
 
@@ -35,7 +36,7 @@ def test_calls_without_an_id_are_numbered_over_the_whole_script() -> None:
         )
     )
 
-    calls = [answer.calls for answer in made._answers["turn"]]
+    calls = [answer.calls for answer in made._present._answers["turn"]]
     assert calls == [
         (
             ToolCall(id=ToolCallId("c1"), name="a", arguments={}),

@@ -15,8 +15,6 @@ from sapwood.events.runtime import AgentSettled, MessageStart
 from sapwood.scenario.errors import ENOUGH, Misfit
 from sapwood.scenario.language import (
     LONGEST_WAIT,
-    Answer,
-    Answers,
     Compact,
     Expect,
     Feed,
@@ -29,6 +27,7 @@ from sapwood.scenario.language import (
     Story,
 )
 from sapwood.scenario.matching import GAP
+from sapwood.scenario.scripts import Answer, Answers
 from sapwood.scenario.structuring import fit
 
 
@@ -106,7 +105,7 @@ UNFIT: list[tuple[dict[str, Any], Place, str]] = [
     (
         {"steps": ["abc"]},
         ("steps", 0),
-        "a step must be a mapping with one of: prompt, submit, steer, follow_up, abort, compact, navigate, settle, events",
+        "abort, compact, navigate, settle, model, crash, kill, reopen, events",
     ),
     ({"steps": [{}]}, ("steps", 0), "a step needs exactly one of"),
     ({"steps": [{"prompt": "a", "pass": 1}]}, ("steps", 0, "pass"), "a step needs exactly one of"),
