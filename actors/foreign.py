@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
@@ -9,6 +10,7 @@ from typing import Final, TypeVar
 import attrs
 import trio
 
+from sapwood.actors.environment import RunSync
 from sapwood.actors.kernel.errors import alone
 from sapwood.events.content import without_surrogates
 from sapwood.events.errors import brief
@@ -68,3 +70,22 @@ def words_of(fault: BaseException, speaking: type[BaseException] | tuple[()] = (
             raise
         said = "(it has no words)"
     return brief(without_surrogates(said if isinstance(fault, speaking) else f"{type(fault).__name__}: {said}"))
+
+
+async def in_thread(run_foreign: RunSync, function: Callable[[], object]) -> object:
+    """A thread cannot be stopped: whoever is cancelled waits a while for it, longer than its caller does, and then leaves it."""
+    ended, token = trio.Event(), trio.lowlevel.current_trio_token()
+
+    def whole() -> tuple[object]:
+        try:
+            return (function(),)  # a coroutine that it gives is for us, and trio would close it
+        finally:
+            with contextlib.suppress(trio.RunFinishedError):  # everybody has gone home
+                token.run_sync_soon(ended.set)
+
+    try:
+        return (await run_foreign(whole))[0]
+    except trio.Cancelled:
+        with trio.move_on_after(2 * LEAVE_AFTER, shield=True):
+            await ended.wait()
+        raise

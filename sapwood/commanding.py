@@ -216,6 +216,8 @@ class Commanding(Reading):
         self._wiring.agent.guard()
         if self._closed:
             raise SessionClosed
+        await self._wiring.heard.rest()
+        self._wiring.heard.host({"type": "restore"})
         try:
             return await insist(self._wiring.pen.session_log, Restore())
         except SapwoodError as error:
@@ -226,14 +228,20 @@ class Commanding(Reading):
         self._wiring.agent.guard()
         if self._closed:
             raise SessionClosed
+        await self._wiring.heard.rest()
+        number = self._wiring.heard.host(command)
         try:
             return await (insist(self._wiring.agent, command) if again else self._wiring.agent.ask(command))
+        except trio.Cancelled:
+            self._wiring.heard.left(number)
+            raise
         except SapwoodError as error:
             raise self._told(error) from error
 
     def _new_id(self) -> EntryId:
         """Picked here, so that asking again is harmless: the log takes an id once."""
-        return self._wiring.pen.new_id()
+        with self._wiring.heard.hosting():
+            return self._wiring.pen.new_id()
 
     def _told(self, error: BaseException) -> SapwoodError:
         """The error as a host is told it: the ends of the kernel and of the store are this session's, and a host knows of no actors."""

@@ -37,6 +37,7 @@ from sapwood.lending import Lending
 from sapwood.listing import listing, looked_for, scanned
 from sapwood.log import Log
 from sapwood.opening import open_store
+from sapwood.recording.line import Line
 from sapwood.session import Session
 from sapwood.sessions import Sessions
 from sapwood.settings import Settings
@@ -90,7 +91,8 @@ class Runtime:
     ) -> None:
         self._providers = take_providers(providers)
         self._environment = take_environment(environment)
-        self._counter = counter_source(take_counter(counter))
+        self._counter_name: CounterName = take_counter(counter)
+        self._counter = counter_source(self._counter_name)
         self._tracer = take_tracer(tracer)
 
     @property
@@ -126,6 +128,7 @@ class Runtime:
         settings: Settings | None = None,
         redactor: Redactor | None = None,
         tap: Tap | None = None,
+        record: str | os.PathLike[str] | None = None,
     ) -> AsyncGenerator[Session, None]:
         """Open a session: a file (made at its first entry if it is missing), one in memory (None), or a store of the host's.
 
@@ -147,6 +150,7 @@ class Runtime:
             redactor: what of a text no provider is to see, and the name that it goes by there: `{secret: name}`. Names that come back are
                 the secrets again before tools, extensions, the log and whoever reads along (E6).
             tap: sees, orders and strikes what actors receive: for scenarios and tests.
+            record: a new file for a recording of all that comes into the session, which `sapwood replay` plays again (Z3).
 
         Opening writes nothing (S4). Damage of the file is in `Session.damage`, and told by one `DamageFound`. Raises `NotASession`,
         `SessionInUse` and `CannotOpen` (the file, or a place where nothing may be written), `Refused` (the asker): `bad-input`, such as
@@ -165,47 +169,28 @@ class Runtime:
         known, cwd = registered.tools(known), take_folder(cwd)
         self._check_provider(model)
         store = open_store(where, self._environment, cwd=cwd, session_id=session_id, read_only=read_only)
-        lease, view = Lease(), View(store)
+        chosen = Chosen(model=model, known=known or {}, active=None if known is None else tuple(known))
+        host = Host(
+            providers=self._providers,
+            environment=self._environment,
+            counter=self._counter,
+            chosen=chosen,
+            system_prompt=system_prompt,
+            durability=durability,
+            settings=settings,
+            ask=ask,
+            registered=registered,
+            redactor=redactor,
+            tracer=self._tracer,
+            folder=_present_folder(),
+        )
+        recorder = None
+        if record is not None:
+            from sapwood.recording.recorder import begin_recording  # noqa: PLC0415 - who records nothing does not pay for it
 
-        def snapshot() -> Snapshot:
-            return Snapshot(state=lease.holder, leaf=view.leaf, entries=len(view))
-
-        def late(operations: tuple[str, ...]) -> None:
-            Log().bind(session=store.header.id).say("error", "still_running", operations=operations)
-
-        ring = Ring(RING_EVENTS, merge=_merge, snapshot=snapshot)
-        try:
-            async with open_system(f"session {store.header.id}", ring=ring, tap=tap, late=late) as system:
-                chosen = Chosen(model=model, known=known or {}, active=None if known is None else tuple(known))
-                host = Host(
-                    providers=self._providers,
-                    environment=self._environment,
-                    counter=self._counter,
-                    chosen=chosen,
-                    system_prompt=system_prompt,
-                    durability=durability,
-                    settings=settings,
-                    ask=ask,
-                    registered=registered,
-                    redactor=redactor,
-                    tracer=self._tracer,
-                    folder=_present_folder(),
-                )
-                reason = _reason(view)
-                wiring = wire(system, ring, store, view, lease, host)
-                session = Session(wiring)
-                for unasked in registered.unasked():
-                    system.publish(unasked)
-                try:
-                    await wiring.attendance.begins(Lending(session, wiring), reason)
-                    yield session
-                finally:
-                    await session.close()
-        except ActorFailed as error:
-            raise SessionBroken(str(error)) from error
-        finally:
-            ring.close()
-            store.close()
+            recorder = begin_recording(record, store, host, self._counter_name)
+        async with open_wired(store, host, tap=tap, line=recorder) as session:
+            yield session
 
     def sessions(
         self,
@@ -259,6 +244,48 @@ def _present_folder() -> str:
         return "/"
 
 
+@asynccontextmanager
+async def open_wired(store: Store, host: Host, *, tap: Tap | None, line: Line | None) -> AsyncGenerator[Session]:
+    """A session on a store that is open, with what a host brings: for `Runtime.open_session`, and for who replays a recording.
+
+    `line`: what stands between it and the world, if something does. The store is closed in the end. Raises what the block raises, and
+    `SessionBroken`.
+    """
+    ring_type = Ring
+    if line is not None:
+        from sapwood.recording.wrapping import lined  # noqa: PLC0415 - who records nothing does not pay for it
+
+        store, host, tap, ring_type = lined(line, store, host, tap)
+    lease, view = Lease(), View(store)
+
+    def snapshot() -> Snapshot:
+        return Snapshot(state=lease.holder, leaf=view.leaf, entries=len(view))
+
+    def late(operations: tuple[str, ...]) -> None:
+        Log().bind(session=store.header.id).say("error", "still_running", operations=operations)
+
+    ring = ring_type(RING_EVENTS, merge=_merge, snapshot=snapshot)
+    try:
+        async with open_system(f"session {store.header.id}", ring=ring, tap=tap, late=late) as system:
+            reason = _reason(view)
+            wiring = wire(system, ring, store, view, lease, host)
+            session = Session(wiring)
+            for unasked in host.registered.unasked():
+                system.publish(unasked)
+            try:
+                await wiring.attendance.begins(Lending(session, wiring), reason)
+                yield session
+            finally:
+                await session.close()
+    except ActorFailed as error:
+        raise SessionBroken(str(error)) from error
+    finally:
+        ring.close()
+        store.close()
+        if line is not None:
+            line.close()
+
+
 def _check_trio() -> None:
     if not trio.lowlevel.in_trio_task():
         raise Refused(
@@ -290,6 +317,7 @@ async def open_session(
     settings: Settings | None = None,
     redactor: Redactor | None = None,
     tracer: Tracer | None = None,
+    record: str | os.PathLike[str] | None = None,
 ) -> AsyncGenerator[Session, None]:
     """`Runtime.open_session` with a runtime of its own: for a program that has one session."""
     async with (
@@ -307,6 +335,7 @@ async def open_session(
             extensions=extensions,
             settings=settings,
             redactor=redactor,
+            record=record,
         ) as session,
     ):
         yield session

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Literal, TypeVar
 
 import trio
+from msgspec import to_builtins
 
 from sapwood.actors.inbox import Handle
 from sapwood.actors.kernel import ActorCrashed, Inquiry, OperationCrashed, Reader, insist
@@ -144,7 +145,9 @@ class Session(Commanding):
         """
         if self._closed:
             raise SessionClosed
-        return self._wiring.system.publish(take_event(event))
+        taken = take_event(event)
+        self._wiring.heard.host({"type": "feed", "event": to_builtins(taken)})
+        return self._wiring.system.publish(taken)
 
     @property
     def state(self) -> SessionState:
@@ -166,6 +169,8 @@ class Session(Commanding):
         Raises `SessionBroken`, and `WouldDeadlock` in code that the run itself waits for.
         """
         self._wiring.agent.guard()
+        await self._wiring.heard.rest()
+        self._wiring.heard.host({"type": "abort"})
         try:
             await self._stop()
         except SapwoodError as error:
@@ -175,6 +180,7 @@ class Session(Commanding):
         """Nobody's question: a tool may take back what it said. The inbox waits for nobody."""
         if self._closed:
             return False
+        self._wiring.heard.host({"type": "withdraw", "entryId": entry_id})
         try:
             return await Inquiry(self._wiring.inbox, Withdraw(entry_id=entry_id)).come()
         except SapwoodError as error:
@@ -190,11 +196,14 @@ class Session(Commanding):
     ) -> Handle:
         if self._closed:
             raise SessionClosed
-        now_ms = self._wiring.pen.environment.now_ms()
-        taken = take_input(text, images, entry_id=self._new_id(), now_ms=now_ms, source=source)
+        with self._wiring.heard.hosting():
+            now_ms = self._wiring.pen.environment.now_ms()
+            taken = take_input(text, images, entry_id=self._new_id(), now_ms=now_ms, source=source)
         withdraw = None if kind is Prompt else self._withdraw
         handle = self._wiring.shelf.put(taken, self._wiring.agent.guard, withdraw)
-        self._deliver(kind(input=taken))
+        said = kind(input=taken)
+        self._wiring.heard.host(said)
+        self._deliver(said)
         return handle
 
     async def close(self) -> None:
@@ -210,6 +219,8 @@ class Session(Commanding):
         self._closed = True
         try:
             with trio.move_on_after(CLOSING_SECONDS, shield=True), suppress(SapwoodError):
+                await self._wiring.heard.rest()
+                self._wiring.heard.host({"type": "close"})
                 await self._stop()  # an agent that cannot be asked has nothing left to stop
         finally:
             try:

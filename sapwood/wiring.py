@@ -56,6 +56,7 @@ from sapwood.events.hooks import AgentBeforeSettle, BeforeTurnEnd
 from sapwood.events.ids import EntryId, new_entry_id
 from sapwood.events.requests import PrepareCounting
 from sapwood.events.runtime import DamageFound, EntryAppended, Event, MessageUpdate, name_of
+from sapwood.heard import Heard, Unheard
 from sapwood.log import Log
 from sapwood.settings import Settings
 from sapwood.store.port import Durability, Store
@@ -111,6 +112,7 @@ class Host:
     tracer: Tracer | None
     folder: str
     """The present folder when the session was opened: its path may be from there."""
+    heard: Heard = attrs.field(factory=Unheard)
 
 
 @attrs.frozen(kw_only=True)
@@ -136,6 +138,7 @@ class Wiring:
     registered: Registered
     folder: str
     """Where a path that is relative begins."""
+    heard: Heard
 
 
 def wire(  # noqa: PLR0917 - it is what a session is made of
@@ -336,4 +339,5 @@ def wire(  # noqa: PLR0917 - it is what a session is made of
         extensions=extensions,
         registered=host.registered,
         folder=host.folder,
+        heard=host.heard,
     )

@@ -257,6 +257,23 @@ class Registered:
         """Who is asked, in order."""
         return self._handlers.get(question, ())
 
+    @property
+    def all(self) -> tuple[Handler, ...]:
+        """Every handler, by question in the order of their first registration."""
+        return tuple(one for asked in self._handlers.values() for one in asked)
+
+    def added(self, handler: Handler) -> Registered:
+        """The same handlers and one more."""
+        other = Registered()
+        other._handlers = {**self._handlers, handler.question: (*self.of(handler.question), handler)}
+        return other
+
+    def changed(self, change: Callable[[Handler], Handler]) -> Registered:
+        """The same handlers with something done to each: who stands between them and the session."""
+        other = Registered()
+        other._handlers = {question: tuple(map(change, asked)) for question, asked in self._handlers.items()}
+        return other
+
     def unasked(self) -> Iterator[Diagnostic]:
         """What is to be told when a session is opened: which handlers wait in vain, by extension and question."""
         waiting = {

@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -18,7 +17,7 @@ import msgspec
 import trio
 
 from sapwood.actors.environment import Environment
-from sapwood.actors.foreign import LEAVE_AFTER, Fault, outcome_of
+from sapwood.actors.foreign import LEAVE_AFTER, Fault, in_thread, outcome_of
 from sapwood.actors.kernel import Apart, Loop, OperationCrashed
 from sapwood.actors.session_log.run_log import Pen, RunLog
 from sapwood.actors.tools.hooks import Hooks
@@ -213,26 +212,8 @@ class Batch:
         if inspect.iscoroutinefunction(function):
             given: object = function(**arguments)
         else:
-            given = await self._in_thread(lambda: function(**arguments))
+            given = await in_thread(self._bench.environment.run_foreign, lambda: function(**arguments))
         return of_returned(await given if inspect.isawaitable(given) else given)
-
-    async def _in_thread(self, function: Callable[[], object]) -> object:
-        """A thread cannot be stopped: whoever is cancelled waits a while for it, longer than its caller does, and then leaves it."""
-        ended, token = trio.Event(), trio.lowlevel.current_trio_token()
-
-        def whole() -> tuple[object]:
-            try:
-                return (function(),)  # a coroutine that it gives is for us, and trio would close it
-            finally:
-                with contextlib.suppress(trio.RunFinishedError):  # everybody has gone home
-                    token.run_sync_soon(ended.set)
-
-        try:
-            return (await self._bench.environment.run_foreign(whole))[0]
-        except trio.Cancelled:
-            with trio.move_on_after(2 * LEAVE_AFTER, shield=True):
-                await ended.wait()
-            raise
 
     async def _finish(self, index: int, call: ToolCall, outcome: CallOutcome, duration_ms: int | None = None) -> None:
         """Tell of the result, and record it."""

@@ -24,6 +24,7 @@ COMMANDS: Final = {
     "fork": "sapwood.cli.fork",
     "ls": "sapwood.cli.ls",
     "follow": "sapwood.cli.follow",
+    "record": "sapwood.cli.record",
     "replay": "sapwood.cli.replay",
     "run": "sapwood.cli.run",
     "serve-local": "sapwood.cli.serve_local",

@@ -41,6 +41,9 @@ OPTIONS: Final = (
     click.option(
         "--base-url", metavar="URL", help="A server of your own that speaks OpenAI's Chat Completions, up to /v1."
     ),
+    click.option(
+        "--record", type=click.Path(), metavar="FILE", help="Record all of it in a new file, for `sapwood replay`."
+    ),
     click.option("--key-env", metavar="NAME", help="The environment variable that holds the key; no other is read."),
     click.option(
         "--window",

@@ -14,6 +14,7 @@ from sapwood.cli.trouble import CANNOT, DIFFERENT, Trouble, complain
 
 if TYPE_CHECKING:
     from sapwood.cli.cases import Case
+    from sapwood.recording.replaying import Replayed
     from sapwood.scenario import Played, ScenarioError
     from sapwood.scenario.language import StoreWord
 
@@ -73,7 +74,8 @@ def command(
 ) -> None:
     """Play scenarios in virtual time, without a network.
 
-    FILE is a scenario (YAML), or a folder of them. Each step is shown with the events that it brought and their virtual second; what is
+    FILE is a scenario (YAML), a folder of them, or a recording of a session, which is done again and must be the same byte for byte. Each
+    step is shown with the events that it brought and their virtual second; what is
     not as the scenario expects is shown with the line that expects it, and so is a call that its script has no answer left for. A session
     that a scenario names is played on a copy. docs/scenarios.md of the project has all that a scenario may say.
 
@@ -90,7 +92,8 @@ def command(
       sapwood replay scenarios --json
 
     \b
-    The JSON: {"scenarios": [{"path", "title", "ok", "steps", "differences", "unused"}], "errors": ["file:line: message"]};
+    The JSON: {"scenarios": [{"path", "title", "ok", "steps", "differences", "unused"}], "recordings", "errors": ["file:line: message"]};
+    a recording is {"path", "ok", "cut", "events", "entries", "difference": {"line", "what", "recorded", "seen"}};
     a step is {"step", "at", "outcome", "why", "events": [{"n", "at", "event"}]}, seconds from the start;
     a difference is {"path", "line", "what", "kind", "expected", "seen"}; unused answers are {"purpose", "line", "count"}.
     With --seeds or --crash: {"sweeps": [{"path", "store", "ok", "orders", "crashes", "same", "deaths", "faults": [{"under", "what"}]}],
@@ -123,14 +126,17 @@ def command(
 
 def _replay(asked: _Asked) -> tuple[int, list[Case]]:
     """Each story once, with its timeline."""
+    from sapwood.cli import recordings
     from sapwood.cli.cases import Case
     from sapwood.cli.printing import Printer
+    from sapwood.recording.replaying import Replayed
     from sapwood.scenario import ScenarioError
     from sapwood.scenario.timeline import findings, timeline, to_json
     from sapwood.words.wording import line, named, plain
 
     printer, code, unplayed = Printer(), 0, 0
     played: list[Played] = []
+    replayed: list[Replayed] = []
     errors: list[ScenarioError] = []
     cases: list[Case] = []
     began = time.monotonic()
@@ -143,6 +149,14 @@ def _replay(asked: _Asked) -> tuple[int, list[Case]]:
                 complain(str(error))
             cases.append(Case(name=named(path), seconds=seconds, error=str(one)))
             continue
+        if isinstance(one, Replayed):
+            replayed.append(one)
+            told = tuple(map(plain, recordings.told(one)))
+            cases.append(Case(name=named(path), seconds=seconds, failures=() if one.same else told))
+            code = max(code, 0 if one.same else DIFFERENT)
+            if not asked.as_json:
+                printer.lines(recordings.told(one))
+            continue
         played.append(one)
         code = max(code, DIFFERENT if one.differences else 0)
         told = tuple("\n".join(map(plain, findings([finding]))) for finding in one.differences)
@@ -150,20 +164,30 @@ def _replay(asked: _Asked) -> tuple[int, list[Case]]:
         if not asked.as_json:
             printer.lines([*timeline(one), line()])
     if asked.as_json:
-        printer.json({"scenarios": [to_json(one) for one in played], "errors": [str(error) for error in errors]})
-    elif len(played) + unplayed > 1:
-        bad = sum(bool(one.differences) for one in played)
-        printer.text(f"{len(played) - bad} as expected, {bad} different, {unplayed} not played")
+        printer.json(
+            {
+                "scenarios": [to_json(one) for one in played],
+                "recordings": [recordings.to_json(one) for one in replayed],
+                "errors": [str(error) for error in errors],
+            }
+        )
+    elif len(played) + len(replayed) + unplayed > 1:
+        bad = sum(bool(one.differences) for one in played) + sum(not one.same for one in replayed)
+        printer.text(f"{len(played) + len(replayed) - bad} as expected, {bad} different, {unplayed} not played")
     return code, cases
 
 
-def _play_all(asked: _Asked) -> Iterator[tuple[Path, Played | ScenarioError]]:
+def _play_all(asked: _Asked) -> Iterator[tuple[Path, Played | Replayed | ScenarioError]]:
     """What came of each scenario, one after the other."""
+    from sapwood.cli.recordings import is_a_recording
     from sapwood.scenario import ScenarioError
 
     for found in _find(asked.paths):
         if isinstance(found, ScenarioError):
             yield Path(found.path), found
+            continue
+        if is_a_recording(str(found)):
+            yield found, _replayed(found)
             continue
         for store in asked.stores:
             yield found, _updated(found, store) if asked.update else _played(found, store)
@@ -189,6 +213,20 @@ def _played(path: Path, store: StoreWord | None) -> Played | ScenarioError:
     except ScenarioError as error:
         return error
     except Exception as error:  # noqa: BLE001 - a fault of ours in one scenario does not keep the others from being played
+        fault = f"cannot be played, by a fault of sapwood's own: please report it ({type(error).__name__}: {error})"
+        return ScenarioError(str(path), None, fault)
+
+
+def _replayed(path: Path) -> Replayed | ScenarioError:
+    from sapwood.recording.errors import BadRecording
+    from sapwood.recording.replaying import replay_recording
+    from sapwood.scenario import ScenarioError
+
+    try:
+        return replay_recording(path)
+    except BadRecording as error:
+        return ScenarioError(str(path), error.line, error.why)
+    except Exception as error:  # noqa: BLE001 - as above
         fault = f"cannot be played, by a fault of sapwood's own: please report it ({type(error).__name__}: {error})"
         return ScenarioError(str(path), None, fault)
 

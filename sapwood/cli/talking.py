@@ -46,6 +46,7 @@ class Wanted:
     tools: str | None
     extensions: tuple[str, ...] = ()
     base_url: str | None
+    record: str | None = None
     key_env: str | None
     window: int | None
     as_json: bool
@@ -127,6 +128,7 @@ async def talking(wanted: Wanted, choice: Choice) -> AsyncGenerator[Talk]:
         providers=[choice.provider],
         tools=builtin_tools() if wanted.tools == "builtin" else None,
         extensions=[load_extension(path) for path in wanted.extensions],
+        record=wanted.record,
     ) as session:
         yield Talk(session, speaker, session.events(since=0))
 

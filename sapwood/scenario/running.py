@@ -29,6 +29,7 @@ from sapwood.actors.inbox import Handle
 from sapwood.actors.kernel import Tap
 from sapwood.events.errors import SapwoodError
 from sapwood.events.runtime import Purpose
+from sapwood.recording.recorder import Recorder
 from sapwood.runtime import Runtime
 from sapwood.scenario import scripting
 from sapwood.scenario.acting import act, came
@@ -79,6 +80,7 @@ async def run(
     seed: int = 0,
     then: Then | None = None,
     where: Callable[[Path], Kept] | None = None,
+    record: str | None = None,
 ) -> Played:
     """Play a scenario under the clock that trio runs with; an autojump clock makes its time virtual. As `play` otherwise.
 
@@ -88,10 +90,11 @@ async def run(
         seed: of the ids that are made.
         then: is done with the session behind the last step.
         where: lays out another session than the story begins with, in a folder of its own.
+        record: a new file for a recording; of a story with several sessions each has its own, `.2` and so on behind the first.
     """
     environment = Environment.scripted(seed)
     script = scripting.provider(scenario.story)
-    player = _Player(scenario, script, tap, extensions_of(scenario))
+    player = _Player(scenario, script, tap, extensions=extensions_of(scenario), record=record)
     broken: str | None = None
     with TemporaryDirectory(prefix="sapwood-scenario-") as folder:
         place = begin(scenario, environment, Path(folder)) if where is None else where(Path(folder))
@@ -132,11 +135,15 @@ def _parts(steps: Sequence[Step]) -> list[list[Step]]:
 class _Player:
     """One playing of one scenario."""
 
-    def __init__(self, scenario: Scenario, script: Script, tap: Tap | None, extensions: list[Extension]) -> None:
+    def __init__(
+        self, scenario: Scenario, script: Script, tap: Tap | None, *, extensions: list[Extension], record: str | None
+    ) -> None:
         self._scenario = scenario
         self._script = script
         self._extensions = extensions
         """For the first session that is opened; another process loads its own."""
+        self._record = record
+        self._opened = 0
         self._gate = Gate(tap)
         crashes = any(isinstance(step, CrashNext) for step in scenario.story.steps)
         self._tap = self._gate if crashes or tap is not None else None
@@ -160,6 +167,8 @@ class _Player:
         parts = _parts(self._scenario.story.steps)
         for part, following in zip(parts, [*parts[1:], None], strict=True):
             async with self._open(runtime, place) as session, trio.open_nursery() as nursery:
+                heard = session._wiring.heard  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - who records it is asked whether it is at rest
+                self._gate.recorder = heard if isinstance(heard, Recorder) else None
                 watcher = Watcher(session.events(since=0), seen=self._seen, start=start)
                 nursery.start_soon(watcher.follow)
                 await self._play_part(session, part, watcher)
@@ -178,6 +187,8 @@ class _Player:
     def _open(self, runtime: Runtime, place: Kept) -> AbstractAsyncContextManager[Session]:
         story = self._scenario.story
         extensions, self._extensions = self._extensions or extensions_of(self._scenario), []
+        self._opened += 1
+        part = f".{self._opened}" if self._opened > 1 else ""
         return runtime.open_session(
             place,
             model=story.model,
@@ -187,6 +198,7 @@ class _Player:
             settings=story.settings,
             cwd=CWD,
             tap=self._tap,
+            record=None if self._record is None else f"{self._record}{part}",
         )
 
     async def _play_part(self, session: Session, steps: Sequence[Step], watcher: Watcher) -> None:

@@ -108,6 +108,7 @@ BEGINNINGS: Final[Mapping[str, str]] = {
     "sapwood/cli/fork.py": _A_COMMAND,
     "sapwood/cli/ls.py": _A_COMMAND,
     "sapwood/cli/follow.py": _A_COMMAND,
+    "sapwood/cli/record.py": _A_COMMAND,
     "sapwood/cli/replay.py": _A_COMMAND,
     "sapwood/cli/run.py": _A_COMMAND,
     "sapwood/cli/serve_local.py": _A_COMMAND,

@@ -1,0 +1,210 @@
+"""Writes down what comes into a session, and what that does with it.
+
+1. One thing at a time: what comes from outside, and each message and operation, waits until nothing else of the process can go on; so the
+   order in the file is one in which it can be done again. Where others are busy all the time it waits `PATIENCE` at most.
+2. The file is new, and its owner's alone. What cannot be written ends the recording, and not the session: `trouble` says so.
+3. What is cancelled while it waits for its turn has not come.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
+from typing import Final, Literal, TypeVar
+
+import trio
+from msgspec import to_builtins
+from msgspec.json import decode as plain
+from trio.testing import wait_all_tasks_blocked
+
+from sapwood.actors.tools.results import plain_json
+from sapwood.events.base import Json
+from sapwood.events.codec import encode_header
+from sapwood.events.context import CounterName
+from sapwood.events.errors import CannotWrite, Refused
+from sapwood.recording.opening import Opened, ToldHandler, opened_out, told_prompt, told_tool
+from sapwood.recording.tape import VERSION, Opening, Thing, written
+from sapwood.recording.values import error_out
+from sapwood.store.disk import Disk, write_all
+from sapwood.store.port import Store
+from sapwood.wiring import Host
+
+T = TypeVar("T")
+
+PATIENCE: Final = 0.05
+"""Seconds: what a person does not notice, and far more than a session needs to come to rest."""
+
+
+class Recorder:
+    """A `Line` that records."""
+
+    def __init__(self, disk: Disk, path: str) -> None:
+        """Makes the file. Raises `OSError`: where there is one already, above all."""
+        self._disk = disk
+        self._file: int | None = disk.create(path)
+        self._turn = trio.Lock()
+        self._writing = threading.Lock()
+        self._seq = 0
+        self._calls = 0
+        self._hosting = False
+        self.trouble: str | None = None
+
+    def open(self, opening: Opening) -> None:
+        self._write(opening)
+
+    def close(self) -> None:
+        """End the recording."""
+        self._note("end")
+        if self._file is not None:
+            self._disk.close(self._file)
+            self._file = None
+
+    async def through(
+        self,
+        key: str,
+        work: Callable[[], Awaitable[T]],
+        encode: Callable[[T], Json],
+        decode: Callable[[Json], T],  # noqa: ARG002 - a replay's
+        *,
+        deaf: bool = False,
+    ) -> T:
+        try:
+            value = await work()
+            told: Json = {"gave": encode(value)}
+        except Exception as error:
+            await self._wait(key, {"error": error_out(error)}, deaf=deaf)
+            raise
+        except trio.Cancelled:
+            if deaf:
+                self._note("left", key)
+            raise
+        await self._wait(key, told, deaf=deaf)
+        return value
+
+    async def _wait(self, key: str, value: Json, *, deaf: bool) -> None:
+        try:
+            async with self._turn:
+                await _rested()
+                self._note("came", key, value)
+        except trio.Cancelled:
+            if deaf:
+                self._note("left", key)
+            raise
+
+    def drawn(self, key: str, make: Callable[[], Json]) -> Json:
+        value = make()
+        self._note("drawn", f"host {key}" if self._hosting else key, value)
+        return value
+
+    async def rest(self) -> None:
+        async with self._turn:
+            await _rested()
+
+    @property
+    def busy(self) -> bool:
+        """Whether somebody has the turn, or waits for it."""
+        return self._turn.locked()
+
+    @contextmanager
+    def hosting(self) -> Generator[None]:
+        before, self._hosting = self._hosting, True
+        try:
+            yield
+        finally:
+            self._hosting = before
+
+    def host(self, value: object) -> int:
+        self._calls += 1
+        self._note("host", str(self._calls), to_builtins(value))
+        return self._calls
+
+    def left(self, number: int) -> None:
+        self._note("left", f"host {number}")
+
+    def progress(self, key: str, tell: Callable[[Json], None]) -> Callable[[Json], None]:
+        def told(partial: Json) -> None:
+            copy = plain_json(partial)
+            self._note("told", key, copy)
+            tell(copy)
+
+        return told
+
+    def witness(self, kind: Literal["event", "entry"], line: bytes) -> None:
+        if kind == "event":
+            self._seq += 1
+        self._note(kind, value=line.decode())
+
+    def _note(
+        self,
+        kind: Literal["came", "drawn", "host", "told", "left", "event", "entry", "end"],
+        key: str = "",
+        value: Json = None,
+    ) -> None:
+        self._write(Thing(kind=kind, seq=self._seq, key=key, value=value))
+
+    def _write(self, line: Opening | Thing) -> None:
+        """From any thread: a line is written as a whole."""
+        with self._writing:
+            if self._file is None:
+                return
+            try:
+                write_all(self._disk, self._file, written(line))
+            except OSError as error:
+                self.trouble = f"the recording ends here: {error.strerror or error}"
+                self._disk.close(self._file)
+                self._file = None
+
+
+async def _rested() -> None:
+    with trio.move_on_after(PATIENCE):
+        await wait_all_tasks_blocked()
+
+
+def begin_recording(path: str | os.PathLike[str], store: Store, host: Host, counter: CounterName) -> Recorder:
+    """Begin the recording of a session that is about to be opened. `CannotWrite` for a place that takes none, or has a file already.
+
+    The store is closed where it raises.
+    """
+    name = os.fspath(path)
+    try:
+        opened = opened_out(_opened(host, counter))
+    except Refused:
+        store.close()
+        raise
+    try:
+        recorder = Recorder(host.environment.disk, name)
+    except OSError as error:
+        store.close()
+        raise CannotWrite(name, error) from error
+    recorder.open(
+        Opening(
+            sapwood="recording",
+            version=VERSION,
+            header=plain(encode_header(store.header)),
+            lines=tuple(store.line(at).decode() for at in range(len(store.tree))),
+            where=store.where,
+            read_only=store.read_only,
+            damage=to_builtins(tuple(store.damage)),
+            opened=opened,
+        )
+    )
+    return recorder
+
+
+def _opened(host: Host, counter: CounterName) -> Opened:
+    chosen = host.chosen
+    return Opened(
+        model=chosen.model,
+        settings=host.settings,
+        counter=counter,
+        counter_ready=host.counter.ready,
+        durability=host.durability,
+        tools=None if chosen.active is None else [told_tool(one) for one in chosen.known.values()],
+        prompt=None if host.system_prompt is None else told_prompt(host.system_prompt),
+        providers={name: getattr(one, "api", None) for name, one in host.providers.items()},
+        handlers=[
+            ToldHandler(extension=one.extension, event=one.event, limit=one.limit) for one in host.registered.all
+        ],
+    )

@@ -1,0 +1,280 @@
+"""Plays a recording: what came from outside comes again, in its order, and what the session does is held against what it did.
+
+1. Everything on the tape has its turn as it had it; in between the session comes to rest. Time is virtual, and the clock is the tape's.
+2. The first thing that is another one than on the tape, or is missing, ends the comparison: `Replayed.difference` has both.
+3. No network, no tool and no file is touched but the recording itself; sections, handlers and the person answer as they did.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict, deque
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Final, Literal, TypeVar
+
+import attrs
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from sapwood.events.base import Json
+from sapwood.events.errors import SapwoodError
+from sapwood.recording.errors import BadRecording
+from sapwood.recording.redoing import redo
+from sapwood.recording.reopening import reopened
+from sapwood.recording.tape import Thing, parse
+from sapwood.recording.values import error_in
+from sapwood.session import Session
+from sapwood.store.disk import RealDisk
+
+T = TypeVar("T")
+
+STUCK: Final = 30 * 86_400.0
+"""Virtual seconds after which what should come will not: longer than any wait of the runtime."""
+CUT: Final = "the recording is cut: it has no end"
+
+
+@attrs.frozen(kw_only=True)
+class Departure:
+    """The first place where a replay does something else."""
+
+    line: int
+    """Of the recording's file."""
+    what: str
+    expected: str | None
+    """What stands there."""
+    seen: str | None
+
+
+@attrs.frozen(kw_only=True)
+class Replayed:
+    """What came of a replay."""
+
+    path: str
+    events: int
+    entries: int
+    """How many were the same, byte for byte."""
+    difference: Departure | None
+    cut: bool
+    """Whether the recording has no end: what there is of it was compared."""
+
+    @property
+    def same(self) -> bool:
+        """Whether the whole recording was reproduced."""
+        return self.difference is None and not self.cut
+
+
+@attrs.define(eq=False)
+class _Item:
+    """Something on the tape that somebody waits for."""
+
+    line: int
+    thing: Thing
+    arrived: trio.Event = attrs.field(factory=trio.Event)
+    granted: trio.Event = attrs.field(factory=trio.Event)
+
+
+class Replayer:
+    """A `Line` that gives what a recording has."""
+
+    def __init__(self, things: Sequence[Thing], *, whole: bool) -> None:
+        self._whole = whole
+        self._items = [_Item(line, thing) for line, thing in enumerate(things, 2)]
+        self._came: dict[str, deque[_Item]] = defaultdict(deque)
+        self._drawn: dict[str, deque[_Item]] = defaultdict(deque)
+        self._expected: deque[_Item] = deque()
+        for item in self._items:
+            kind, key = item.thing.kind, item.thing.key
+            if kind == "came" or (kind == "left" and not key.startswith("host ")):
+                self._came[key].append(item)
+            elif kind == "drawn":
+                self._drawn[key].append(item)
+            elif kind in {"event", "entry"}:
+                self._expected.append(item)
+        self._tellers: dict[str, Callable[[Json], None]] = {}
+        self._scopes: dict[str, trio.CancelScope] = {}
+        self._ended = trio.Event()
+        self._happened = trio.Event()
+        self._over = False
+        self._hosting = False
+        self._seq = 0
+        self.counts = {"event": 0, "entry": 0}
+        self.difference: Departure | None = None
+
+    async def through(
+        self,
+        key: str,
+        work: Callable[[], Awaitable[T]],  # noqa: ARG002 - a recorder's
+        encode: Callable[[T], Json],  # noqa: ARG002 - as above
+        decode: Callable[[Json], T],
+        *,
+        deaf: bool = False,
+    ) -> T:
+        item = self._came[key].popleft() if self._came[key] and not self._over else None
+        if item is None or item.thing.kind == "left":
+            if deaf:
+                await trio.sleep_forever()
+            await self._ended.wait()
+            return decode(None)
+        item.arrived.set()
+        self._wake()
+        with trio.CancelScope(shield=deaf):
+            await item.granted.wait()
+        value = item.thing.value
+        if "error" in value:
+            raise error_in(value["error"])
+        return decode(value["gave"])
+
+    def drawn(self, key: str, make: Callable[[], Json]) -> Json:
+        queue = self._drawn[f"host {key}" if self._hosting else key]
+        return queue.popleft().thing.value if queue else make()
+
+    async def rest(self) -> None:
+        """It has, where a host's turn comes."""
+
+    @contextmanager
+    def hosting(self) -> Generator[None]:
+        before, self._hosting = self._hosting, True
+        try:
+            yield
+        finally:
+            self._hosting = before
+
+    def host(self, value: object) -> int:  # noqa: ARG002 - a recorder's
+        return 0
+
+    def left(self, number: int) -> None:
+        """It was the recording's host that left."""
+
+    def progress(self, key: str, tell: Callable[[Json], None]) -> Callable[[Json], None]:
+        self._tellers[key] = tell
+        self._wake()
+        return lambda _: None
+
+    def witness(self, kind: Literal["event", "entry"], line: bytes) -> None:
+        self._seq += kind == "event"
+        self._wake()
+        if self._over:
+            return
+        item = self._expected.popleft() if self._expected else None
+        if item is None and not self._whole:
+            self._end()  # it did more, and nobody wrote it down
+            return
+        seen = line.decode()
+        if item is None or (item.thing.kind, item.thing.value) != (kind, seen):
+            last = self._items[-1].line + 1 if self._items else 2
+            self._depart(
+                last if item is None else item.line,
+                f"{kind} {self.counts[kind] + 1}",
+                None if item is None else f"{item.thing.kind} {item.thing.value}",
+                f"{kind} {seen}",
+            )
+        else:
+            self.counts[kind] += 1
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    async def drive(self, session: Session) -> None:
+        """Give everything its turn; returns when all is done, or at the first difference."""
+        async with trio.open_nursery() as nursery:
+            for item in self._items:
+                if not self._over:
+                    await self._turn(session, item, nursery)
+            if self.difference is None and self._expected:
+                with trio.move_on_after(STUCK):
+                    await self._until(lambda: not self._expected)
+            if self.difference is None and self._expected and self._whole:
+                item = self._expected[0]
+                told = f"{item.thing.kind} {item.thing.value}"
+                self._depart(item.line, f"{item.thing.kind} {self.counts[item.thing.kind] + 1}", told, None)
+            self._end()
+            nursery.cancel_scope.cancel("the recording is played")
+
+    async def _turn(self, session: Session, item: _Item, nursery: trio.Nursery) -> None:
+        thing = item.thing
+        if thing.kind in {"drawn", "event", "entry"} or (thing.kind == "left" and not thing.key.startswith("host ")):
+            return
+        with trio.move_on_after(STUCK) as limit:
+            await self._until(lambda: self._seq >= thing.seq)
+            if thing.kind == "came":
+                await self._until(item.arrived.is_set)
+            elif thing.kind == "told":
+                await self._until(lambda: thing.key in self._tellers)
+            await wait_all_tasks_blocked()
+        if limit.cancelled_caught:
+            self._depart(item.line, thing.key or thing.kind, f"{thing.kind} {thing.key}", None)
+        elif not self._over:
+            self._give(session, item, nursery)
+            await wait_all_tasks_blocked()
+
+    def _give(self, session: Session, item: _Item, nursery: trio.Nursery) -> None:
+        thing = item.thing
+        match thing.kind:
+            case "came":
+                item.granted.set()
+            case "told":
+                self._tellers[thing.key](thing.value)
+            case "left":
+                if (scope := self._scopes.get(thing.key)) is not None:
+                    scope.cancel("the host has left")
+            case _:
+                scope = self._scopes[f"host {thing.key}"] = trio.CancelScope()
+                nursery.start_soon(self._redo, session, thing.value, scope)
+
+    async def _redo(self, session: Session, value: Json, scope: trio.CancelScope) -> None:
+        with scope, suppress(SapwoodError):  # the host was told so, then as now
+            await redo(session, value)
+
+    async def _until(self, done: Callable[[], bool]) -> None:
+        while not done() and not self._over:
+            await self._happened.wait()
+
+    def _wake(self) -> None:
+        self._happened.set()
+        self._happened = trio.Event()
+
+    def _depart(self, line: int, what: str, expected: str | None, seen: str | None) -> None:
+        if self.difference is None:
+            self.difference = Departure(line=line, what=what, expected=expected, seen=seen)
+            self._end()
+
+    def _end(self) -> None:
+        """Nothing is compared or held any more: the session winds down as it can."""
+        self._over = True
+        self._ended.set()
+        for item in self._items:
+            item.granted.set()
+        self._wake()
+
+
+def replay_recording(path: str | os.PathLike[str]) -> Replayed:
+    """Play a recording, in virtual time. Not to be called from within trio.
+
+    Raises `BadRecording` for a file that is none, is of another version, or cannot be read.
+    """
+    name = os.fspath(path)
+    opening, things, whole = parse(name, _read(name))
+    replayer = Replayer(things, whole=whole)
+
+    async def main() -> None:
+        async with reopened(name, opening, replayer) as session:
+            await replayer.drive(session)
+
+    trio.run(main, clock=MockClock(autojump_threshold=0))
+    counts = replayer.counts
+    return Replayed(
+        path=name, events=counts["event"], entries=counts["entry"], difference=replayer.difference, cut=not whole
+    )
+
+
+def _read(path: str) -> bytes:
+    disk = RealDisk()
+    try:
+        descriptor = disk.open_read(path)
+        try:
+            return disk.read(descriptor, 0, disk.status(descriptor).size)
+        finally:
+            disk.close(descriptor)
+    except OSError as error:
+        raise BadRecording(path, None, f"cannot be read: {(error.strerror or str(error)).lower()}") from error

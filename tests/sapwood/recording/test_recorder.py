@@ -1,0 +1,84 @@
+"""What is written down, and where."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import trio
+
+import sapwood
+from sapwood import Scripted, ScriptedAnswer
+from sapwood.actors.environment import Environment
+from sapwood.recording.recorder import Recorder
+from sapwood.store.disk import RealDisk
+from tests.build import MODEL
+from tests.sapwood.recording.recorded import recorded
+from tests.sapwood.scenario.stories import TALK
+
+
+def test_a_recording_is_its_owners_alone_and_tells_its_session(tmp_path: Path) -> None:
+    path = recorded(tmp_path)
+
+    assert path.stat().st_mode & 0o777 == 0o600
+    lines = path.read_text().splitlines()
+    assert lines[0].startswith('{"sapwood":"recording","version":1,')
+    assert lines[-1].startswith('{"kind":"end"')
+    assert sum('"kind":"entry"' in line for line in lines) == 2
+
+
+async def test_a_file_that_is_there_is_not_overwritten_and_the_session_can_be_opened_again(tmp_path: Path) -> None:
+    path, where = tmp_path / "there", tmp_path / "s.jsonl"
+    path.write_text("mine")
+
+    with pytest.raises(sapwood.CannotWrite):
+        async with sapwood.open_session(where, model=MODEL, providers=[Scripted()], record=path):
+            raise AssertionError("it is not opened")
+
+    assert path.read_text() == "mine"
+    async with sapwood.open_session(where, model=MODEL, providers=[Scripted()]):
+        pass
+
+
+async def test_a_full_disk_ends_the_recording_and_not_the_session(tmp_path: Path) -> None:
+    class Full(RealDisk):
+        left = 2000
+
+        def write(self, descriptor: int, data: bytes) -> int:
+            self.left -= len(data)
+            if self.left < 0:
+                raise OSError(28, "No space left on device")
+            return super().write(descriptor, data)
+
+    path = tmp_path / "r"
+    async with sapwood.open_session(
+        model=MODEL,
+        providers=[Scripted({"turn": [ScriptedAnswer(text="Fine.")]})],
+        environment=Environment(disk=Full()),
+        record=path,
+    ) as session:
+        outcome = await session.prompt("How are you?")
+        recorder = session._wiring.heard
+
+    assert not outcome.failed
+    assert isinstance(recorder, Recorder)
+    assert recorder.trouble == "the recording ends here: No space left on device"
+
+
+async def test_no_key_is_in_a_recording(tmp_path: Path) -> None:
+    path = tmp_path / "r"
+    provider = sapwood.OpenAIChat(base_url="http://127.0.0.1:9/v1", key="sk-very-secret")
+    model = sapwood.Model(provider=provider.id, id="x")
+    settings = sapwood.Settings(retry=sapwood.RetryPolicy(enabled=False))
+    async with sapwood.open_session(model=model, providers=[provider], settings=settings, record=path) as session:
+        with trio.fail_after(20):
+            assert (await session.prompt("How are you?")).failed
+
+    assert "secret" not in path.read_text()
+    assert provider.id in path.read_text()
+
+
+def test_a_story_that_fails_is_recorded_too(tmp_path: Path) -> None:
+    text = recorded(tmp_path, TALK.replace('"Fine, thanks."', "Fi, cut: true")).read_text()
+
+    assert '"kind":"cut_off"' in text

@@ -1,0 +1,14 @@
+"""Nobody hears a session that is not recorded."""
+
+from __future__ import annotations
+
+from sapwood.heard import Heard, Unheard
+
+
+async def test_who_is_not_recorded_waits_for_nobody_and_has_no_number() -> None:
+    heard: Heard = Unheard()
+
+    await heard.rest()
+    with heard.hosting():
+        assert heard.host("a prompt") == 0
+    heard.left(0)
