@@ -61,7 +61,7 @@ async def act(session: Session, step: Step, gate: Gate, *, begun: Callable[[Hand
         case Navigate():
             return await _ended(lambda: _move(session, step), "moved")
         case ChangeModel(model=model):
-            await session.set_model(model)
+            return await _settled(lambda: session.set_model(model))
         case CrashNext(crash=actor):
             gate.crash_next(actor)
         case Feed(events=events):

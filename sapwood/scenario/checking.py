@@ -4,7 +4,7 @@
 2. Pieces of answers are passed over, unless a pattern is about them.
 3. A message is expected to be sent, unless its pattern says `unsent`.
 4. A call that the script had no answer for is a difference, unless the story expects a failed answer (rule 4 of `language`).
-5. An `abort` and a `settle` that did not come to their end in a virtual day are differences.
+5. An `abort`, a `settle` and a `model` that did not come to their end are differences.
 6. An answer that no call asked for is a note. Where a run broke nobody can tell which those are, and nothing is said.
 """
 
@@ -21,7 +21,7 @@ from sapwood.events.codec import encode_entry, encode_event
 from sapwood.events.context import ContextItem
 from sapwood.events.runtime import MessageUpdate
 from sapwood.scenario import scripting
-from sapwood.scenario.language import Abort, Expect, Pattern, Place, Said, Scenario, Settle, Step, Waited
+from sapwood.scenario.language import Abort, ChangeModel, Expect, Pattern, Place, Said, Scenario, Settle, Step, Waited
 from sapwood.scenario.matching import MISSING, Difference, Mismatch, compare, matches
 from sapwood.scenario.played import Finding, Moment, PlayedStep, Seen, Unused
 from sapwood.words.describing import text_of_message
@@ -45,7 +45,7 @@ def _findings(scenario: Scenario, steps: Sequence[PlayedStep], end: Moment, brok
         if isinstance(step, Waited | Said) and step.outcome != played.outcome:
             seen = f"{played.outcome or 'none'}{f' ({played.why})' if played.why else ''}"
             yield found((*place, "outcome"), f"outcome of step {at + 1}", _unlike(step.outcome, seen))
-        if isinstance(step, Abort | Settle) and played.why:
+        if isinstance(step, Abort | Settle | ChangeModel) and played.why:
             yield found(place, f"step {at + 1}", _unlike("settled", played.why))
         if played.unanswered and not expects_failure(step, scenario.story.expect):
             yield found(place, f"script in step {at + 1}", _unlike("an answer for each call", _run_out(played)))

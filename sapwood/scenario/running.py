@@ -158,6 +158,8 @@ class _Player:
         self._unknown: set[int] = set()
         """What was said in a process that was killed before anything had come of it, by step."""
         self._seen: list[Seen] = []
+        self._entries = 0
+        """How many there were behind the last step."""
         self._before: int | None = None
         """How many entries there were when the story began."""
         self.end = _NOTHING_YET
@@ -204,6 +206,7 @@ class _Player:
     async def _play_part(self, session: Session, steps: Sequence[Step], watcher: Watcher) -> None:
         if self._before is None:
             self._before = len(session.tree())
+            self._entries = self._before
             self.end = _moment(session, self._before)
         for step in steps:
             self.steps.append(await self._step(session, step, watcher))
@@ -211,6 +214,8 @@ class _Player:
 
     async def _step(self, session: Session, step: Step, watcher: Watcher) -> PlayedStep:
         entries, at = len(session.tree()), watcher.now
+        if isinstance(step, Kill | Reopen):  # what the closing wrote is of this step
+            entries = self._entries
         events = self.steps[-1].until if self.steps else 0
         missing, asked = self._missing(), len(self._script.requests)
         outcome, why = None, ""
@@ -219,6 +224,7 @@ class _Player:
                 session, step, self._gate, begun=partial(self._handles.__setitem__, len(self.steps))
             )
         await self._gate.quiet()
+        self._entries = len(session.tree())
         if watcher.lost and self.lost is None:
             self.lost = f"events came faster than they could be read: step {len(self.steps) + 1} shows the rest"
         return PlayedStep(
