@@ -115,6 +115,7 @@ BEGINNINGS: Final[Mapping[str, str]] = {
     "sapwood/cli/show.py": _A_COMMAND,
     "sapwood/cli/stats.py": _A_COMMAND,
     "sapwood/cli/tree.py": _A_COMMAND,
+    "sapwood/pytest_plugin.py": "a plugin, which pytest imports by its entry point",
     "store/testing.py": "`check_store`, for the tests of whoever writes a store",
 }
 """Modules that no other source imports, and who does, besides each `__init__` and `__main__`."""
