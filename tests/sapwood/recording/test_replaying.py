@@ -281,4 +281,5 @@ async def test_a_live_session_with_threads_tools_handlers_and_a_hurried_host_is_
     assert replayed.difference is None
     assert replayed.same
     assert replayed.events > 60
-    assert ran == ran_live == ["slow", "threaded"], "no tool is run again"
+    assert ran == ran_live, "no tool is run again"
+    assert sorted(ran) == ["slow", "threaded"]
