@@ -270,8 +270,6 @@ async def open_wired(store: Store, host: Host, *, tap: Tap | None, line: Line | 
             reason = _reason(view)
             wiring = wire(system, ring, store, view, lease, host)
             session = Session(wiring)
-            for unasked in host.registered.unasked():
-                system.publish(unasked)
             try:
                 await wiring.attendance.begins(Lending(session, wiring), reason)
                 yield session

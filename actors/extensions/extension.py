@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final, Generic, TypeVar, cast, get_args, overload
 
 import attrs
@@ -28,7 +28,7 @@ from sapwood.events.hooks import (
     Question,
     SessionShutdown,
 )
-from sapwood.events.runtime import Diagnostic, Event, News
+from sapwood.events.runtime import Event, News
 
 LIMIT: Final = 30.0
 """Seconds that a handler has, unless it says otherwise (H2). Somebody waits for an answer."""
@@ -38,7 +38,7 @@ LIMITS: Final[Mapping[type[Question[Any]], float]] = {
 """Questions whose handlers have another limit, unless they say otherwise."""
 
 ASKED: Final[frozenset[type[Question[Any]]]] = frozenset(get_args(AnyQuestion))
-"""The questions that this release asks: handlers of the others wait for a later one, and their extension is told so."""
+"""Every question: there is none that nobody asks."""
 TOLD: Final[frozenset[type[Question[Any]]]] = frozenset({AfterProviderResponse, ProviderStreamEvent})
 """Questions that nobody waits for: their handlers are told as of events, beside what goes on."""
 
@@ -118,7 +118,7 @@ class Extension:
         A plain function is to be quick, for the loop waits for it. `limit` is in seconds: 30 without it, 2 for `SessionShutdown`; None for
         what waits for a person.
         """
-        asked = any(question is one for one in get_args(AnyQuestion))
+        asked = any(question is one for one in ASKED)
         if not asked and not any(question is one for one in (News, *get_args(Event))):
             raise Refused(
                 "bad-input",
@@ -273,21 +273,6 @@ class Registered:
         other = Registered()
         other._handlers = {question: tuple(map(change, asked)) for question, asked in self._handlers.items()}
         return other
-
-    def unasked(self) -> Iterator[Diagnostic]:
-        """What is to be told when a session is opened: which handlers wait in vain, by extension and question."""
-        waiting = {
-            (one.extension, one.event): None
-            for asked in self._handlers.values()
-            for one in asked
-            if issubclass(one.question, Question) and one.question not in ASKED
-        }
-        for extension, event in waiting:
-            yield Diagnostic(
-                code="question_not_asked",
-                message=f"extension {extension!r} has a handler of {event}, which this release does not ask",
-                facts={"extension": extension, "event": event},
-            )
 
 
 def event_of(question: type[Question[Any] | News]) -> str:

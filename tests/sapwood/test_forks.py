@@ -127,6 +127,20 @@ async def test_a_handler_that_is_asked_cannot_wait_for_another_fork(tmp_path: Pa
     assert [one.name for one in tmp_path.iterdir()] == ["f.jsonl"]
 
 
+async def test_a_handler_that_is_asked_may_wait_for_a_prompt_for_no_run_waits_for_the_fork(tmp_path: Path) -> None:
+    deep = Extension("deep")
+
+    @deep.on(SessionBeforeFork)
+    async def say(_: SessionBeforeFork, context: ExtensionContext) -> None:
+        await context.prompt("And now?").outcome()
+
+    async with branching("An oak.", entries=chain(*TALK), extensions=[deep]) as (session, _):
+        before = len(session.entries())
+        forked = await session.fork(to=tmp_path / "f.jsonl")
+
+        assert forked.entries == len(session.entries()) == before + 2, "what was said before it was answered is copied"
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [({"entry_id": "nope"}, "Entry nope not found"), ({}, "say where it goes"), ({"ask_extensions": 1}, "ask_ext")],

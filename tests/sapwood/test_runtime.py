@@ -12,7 +12,6 @@ import trio
 
 from sapwood import (
     Delivered,
-    Extension,
     InputOutcome,
     Model,
     Refused,
@@ -28,12 +27,11 @@ from sapwood import (
 from sapwood.actors.environment import Environment
 from sapwood.actors.kernel import Receipt, Verdict
 from sapwood.events.content import text_of
-from sapwood.events.hooks import SessionBeforeFork
-from sapwood.events.runtime import AgentSettled, Diagnostic
+from sapwood.events.runtime import AgentSettled
 from sapwood.runtime import RING_EVENTS
 from sapwood.store.disk import RealDisk
 from tests.build import MODEL, words
-from tests.talking import drain, talking
+from tests.talking import talking
 
 
 async def test_eight_sessions_at_once_do_not_mix() -> None:
@@ -193,16 +191,3 @@ async def test_a_reader_that_is_lost_gets_a_snapshot_and_follows_again() -> None
 
         assert isinstance(first, Resync)
         assert first.snapshot == Snapshot(state="idle", leaf=session.context().leaf, entries=2)
-
-
-async def test_on_opening_it_is_told_which_handlers_nobody_asks() -> None:
-    """They were taken in silence."""
-    early = Extension("early")
-
-    @early.on(SessionBeforeFork)
-    async def hello(_: SessionBeforeFork, __: object) -> None: ...
-
-    async with talking(extensions=[early]) as session:
-        [told] = [event for event in drain(session.events(since=0)) if isinstance(event, Diagnostic)]
-
-    assert (told.code, told.facts) == ("question_not_asked", {"extension": "early", "event": "session_before_fork"})

@@ -1,9 +1,10 @@
-"""A session in which every question is asked: said, answered with a tool, compacted, moved. And what its extensions say to each."""
+"""A session in which every question is asked: said, answered with a tool, forked, compacted, moved. And what its extensions say to each."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from sapwood import Extension, Runtime, Scripted, ScriptedAnswer, Session, Settings
@@ -11,7 +12,7 @@ from sapwood.actors.compaction.threshold import CompactionSettings
 from sapwood.actors.environment import Environment
 from sapwood.actors.extensions.extension import ASKED, TOLD
 from sapwood.events.content import ToolCall
-from sapwood.events.hooks import SessionShutdown, SessionStart
+from sapwood.events.hooks import SessionBeforeFork, SessionShutdown, SessionStart
 from sapwood.events.ids import ToolCallId
 from sapwood.events.runtime import Event, ExtensionError
 from sapwood.store.port import Store
@@ -19,7 +20,9 @@ from tests.build import MODEL
 from tests.compacting import summary
 
 QUESTIONS: Final = sorted(ASKED, key=lambda one: one.__name__)
-ASKED_IN_A_RUN: Final = [one for one in QUESTIONS if one not in TOLD | {SessionStart, SessionShutdown}]
+ASKED_IN_A_RUN: Final = [
+    one for one in QUESTIONS if one not in TOLD | {SessionStart, SessionShutdown, SessionBeforeFork}
+]
 CALL: Final = ToolCall(id=ToolCallId("c1"), name="look", arguments={"at": ["oak"]})
 
 
@@ -49,6 +52,8 @@ async def everywhere(*extensions: Extension, where: str | Store | None = None) -
 async def live(session: Session) -> None:
     """What is done in it. Each step ends, whatever extensions say."""
     await session.prompt("Which tree is it, and how old may it be? " * 20)
+    with TemporaryDirectory() as folder:
+        await session.fork(to=folder)
     await session.compact()
     await session.navigate(session.entries()[0].id)
 

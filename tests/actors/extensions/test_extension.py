@@ -24,7 +24,6 @@ from sapwood.events.hooks import (
     AnyQuestion,
     Block,
     Question,
-    SessionBeforeFork,
     SessionShutdown,
     SessionStart,
     ToolCallQuestion,
@@ -181,32 +180,13 @@ def test_two_extensions_of_one_name_are_refused() -> None:
     assert caught.value.reason == "bad-input"
 
 
-def test_handlers_of_what_nobody_asks_are_told_once_by_extension_and_question() -> None:
-    guard, other = Extension("guard"), Extension("other")
-    guard.on(ToolCallQuestion)(allow)
-    guard.on(SessionBeforeFork)(lambda question, context: None)
-    guard.on(SessionBeforeFork)(lambda question, context: None)
-    guard.on(TurnEnd)(lambda event, context: None)
-    other.on(SessionBeforeFork)(lambda question, context: None)
-
-    told = [*Registered([guard, other]).unasked()]
-
-    assert {one.code for one in told} == {"question_not_asked"}
-    assert [one.facts for one in told] == [
-        {"extension": "guard", "event": "session_before_fork"},
-        {"extension": "other", "event": "session_before_fork"},
-    ]
-    assert told[0].message == "extension 'guard' has a handler of session_before_fork, which this release does not ask"
-
-
 def test_whatever_is_asked_is_asked_somewhere() -> None:
-    """Each question that is not said to wait for a later release is made in some source, for its handlers."""
+    """Each question is made in some source, for its handlers."""
     rooms = [Path(__file__).parents[3] / "actors", Path(__file__).parents[3] / "sapwood"]
     sources = [path.read_text(encoding="utf-8") for room in rooms for path in room.rglob("*.py")]
     made = {name for source in sources for name in re.findall(r"\b(\w+)\(", source)}
 
     assert {one.__name__ for one in ASKED} <= made
-    assert "SessionBeforeFork" not in made, "it is asked now: it belongs to ASKED"
 
 
 def test_an_event_may_be_told_in_order_of_registration_and_news_is_every_one() -> None:
