@@ -249,9 +249,8 @@ class Session(Commanding):
             try:
                 await insist(self._wiring.agent, Abort())
             except OperationCrashed:
-                await insist(
-                    self._wiring.agent, Abort()
-                )  # who wants it stopped is not told that the stopping broke: it is done again
+                # who wants it stopped is not told that the stopping broke: it is done again
+                await insist(self._wiring.agent, Abort())
         for handle in under_way:
             await handle.done()
 

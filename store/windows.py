@@ -36,10 +36,8 @@ def windows(read: Read, size: int, block: int) -> Iterator[Window]:
         cut = data.rfind(b"\n") + 1
         if cut:
             yield Window(start, data[:cut], final=False)
-            start, wanted = (
-                start + cut,
-                block,
-            )  # the rest is read again: that costs less than to put it before what comes
+            # the rest is read again: that costs less than to put it before what comes
+            start, wanted = start + cut, block
         else:
             wanted *= 2
 

@@ -258,9 +258,8 @@ class Agent(Actor[Asked]):
                 header = desk.pen.view.header
                 context = SectionContext(session_id=header.id, cwd=header.cwd, model=desk.chosen.model)
                 given = await desk.sections.ask(context, tools or ())
-                if (
-                    desk.sections.asked_for
-                ):  # that took its time; what is compared with is what the message comes behind
+                # that took its time; what is compared with is what the message comes behind
+                if desk.sections.asked_for:
                     await insist(desk.pen.session_log, CatchUp())
                 selection = await insist(desk.projection, Select())
                 now_ms = desk.pen.environment.now_ms()

@@ -80,9 +80,8 @@ class Engine:
 def _look_whether_free(port: int) -> None:
     """The engine says no more than that it failed."""
     with socket.socket() as probe:
-        probe.setsockopt(
-            socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
-        )  # as the engine: what was closed a moment ago is free
+        # as the engine: what was closed a moment ago is free
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((HOST, port))
         except OSError as error:
