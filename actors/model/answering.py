@@ -143,7 +143,7 @@ class Answer:
 
     def _watch(self, scope: trio.CancelScope) -> None:
         """Have the scope end after a silence from now on, or up to `SLACK` of it later."""
-        patience = self._patience if self._decoder.may_end else self._idle
+        patience = self._patience
         late = scope.deadline - trio.current_time() - patience
         if not 0 <= late <= patience * SLACK:
             scope.deadline = trio.current_time() + patience * (1 + SLACK)
