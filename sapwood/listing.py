@@ -33,11 +33,10 @@ def looked_for(folders: Sequence[object], cwd: object, search: object) -> Sessio
     if not named:
         default = sessions_folder()
         named = (default,) if os.path.isdir(default) else ()  # noqa: PTH112 - paths are plain text
-    if search is not None and not take_text(search, "what is searched for").strip():
+    text = None if search is None else take_text(search, "what is searched for")
+    if text is not None and not text.strip():
         raise Refused("bad-input", f"what is searched for is a text, not {shown(search)}")
-    return SessionsWanted(
-        folders=named, cwd=take_folder(cwd), needle=None if search is None else Needle(take_text(search, "a text"))
-    )
+    return SessionsWanted(folders=named, cwd=take_folder(cwd), needle=None if text is None else Needle(text))
 
 
 def listing(want: SessionsWanted, environment: Environment) -> Iterator[Told]:
