@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
 import trio
 from msgspec import to_builtins
@@ -41,7 +41,7 @@ from sapwood.wiring import Wiring
 
 T = TypeVar("T")
 
-CLOSING_SECONDS = 2.0
+CLOSING_SECONDS: Final = 2.0
 """How long closing waits for a run to record where it was stopped: an abort settles in a tenth of that (R4)."""
 
 

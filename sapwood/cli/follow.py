@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import click
 
-LAST = 10
+LAST: Final = 10
 """Entries that are there: as many lines as `tail` shows."""
 
 

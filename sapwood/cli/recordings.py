@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from sapwood.events.base import Json
 from sapwood.recording.replaying import Replayed
@@ -10,9 +11,9 @@ from sapwood.recording.tape import is_recording
 from sapwood.store.disk import RealDisk
 from sapwood.words.wording import Line, Piece, counted, cut, line, named
 
-SHOWN: int = 400
+SHOWN: Final = 400
 """Characters of what differs; around the place where it does."""
-START: int = 64
+START: Final = 64
 """Bytes that tell a recording from anything else."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import attrs
 import click
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sapwood.scenario import Played, ScenarioError
     from sapwood.scenario.language import StoreWord
 
-MOST_UPDATES = 3
+MOST_UPDATES: Final = 3
 """What was accepted may show what else is different: once as a rule, and not for ever."""
 
 

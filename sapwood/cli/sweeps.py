@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import Final
 
 import attrs
 
@@ -17,7 +18,7 @@ from sapwood.scenario.language import StoreWord
 from sapwood.scenario.sweeping import Swept, crashes, orders
 from sapwood.words.wording import Line, Piece, counted, cut, line, named, one_line
 
-SHOWN_FAULTS = 10
+SHOWN_FAULTS: Final = 10
 """Of one story: the first few explain the others."""
 
 
