@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from sapwood.cli.trouble import DAMAGED, FileStatus, Unreadable, complain, session_at
+from sapwood.cli.session_file import session_at
+from sapwood.cli.trouble import DAMAGED, FileStatus, Unreadable, complain
 
 
 @click.command("check")

@@ -7,7 +7,8 @@ import click
 from sapwood.cli.news import news_line
 from sapwood.cli.printing import Printer, told_in_json
 from sapwood.cli.progress import said_if_slow
-from sapwood.cli.trouble import CANNOT, complain, readable
+from sapwood.cli.session_file import readable
+from sapwood.cli.trouble import CANNOT, complain
 from sapwood.events.codec import encode_event
 from sapwood.events.entries import Entry
 from sapwood.events.runtime import EntryAppended

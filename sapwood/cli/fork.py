@@ -33,25 +33,21 @@ def command(session: str, entry: str | None, *, whole_tree: bool, to: str | None
     as `sapwood check` has them, with the path that was asked for.
     """
     from sapwood.cli.finding import path_of
-    from sapwood.cli.printing import Printer
-    from sapwood.cli.trouble import Unreadable, readable
+    from sapwood.cli.printing import Printer, told_in_json
+    from sapwood.cli.session_file import readable
+    from sapwood.cli.trouble import Unreadable
     from sapwood.events.errors import Refused
     from sapwood.forking import fork
     from sapwood.words.wording import line
 
     printer = Printer()
-    try:
+    with told_in_json(session, printer, as_json=as_json):
         path = path_of(session)
         with readable(path):
             try:
                 made = fork(path, _entry(path, entry), whole_tree=whole_tree, to=to)
             except Refused as error:
                 raise Unreadable(str(error)) from error
-    except Unreadable as trouble:
-        if not as_json:
-            raise
-        printer.json({"path": session, "status": trouble.status, "error": trouble.format_message()})
-        raise click.exceptions.Exit(trouble.exit_code) from trouble
     if as_json:
         told = {"path": made.path, "sessionId": made.session_id, "entries": made.entries, "parent": path}
         printer.json(told)
@@ -61,7 +57,7 @@ def command(session: str, entry: str | None, *, whole_tree: bool, to: str | None
 
 def _entry(path: str, named: str | None) -> EntryId | None:
     """The entry with this id, or the one whose id begins so, as `sapwood tree` cuts long ones."""
-    from sapwood.cli.trouble import session_at
+    from sapwood.cli.session_file import session_at
 
     if named is None:
         return None

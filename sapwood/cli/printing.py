@@ -16,7 +16,8 @@ from typing import Final
 
 import click
 
-from sapwood.cli.trouble import Trouble, Unreadable, session_at
+from sapwood.cli.session_file import session_at
+from sapwood.cli.trouble import Trouble, Unreadable
 from sapwood.events.base import Json
 from sapwood.events.context import DEFAULT_COUNTER, CounterName
 from sapwood.reading import ReadSession

@@ -30,7 +30,8 @@ def command(sessions: tuple[str, ...], *, as_json: bool) -> int:
     """
     from sapwood.cli.printing import Printer
     from sapwood.cli.rows import bill_json, bill_lines, session_stats_json, stats_lines
-    from sapwood.cli.trouble import Unreadable, complain, session_at
+    from sapwood.cli.session_file import session_at
+    from sapwood.cli.trouble import Unreadable, complain
     from sapwood.events.stats import NO_BILL
 
     printer, reports, own, code = Printer(), list[object](), NO_BILL, 0

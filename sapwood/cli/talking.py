@@ -29,7 +29,6 @@ from sapwood.extending import load_extension
 from sapwood.places import new_place
 from sapwood.runtime import open_session
 from sapwood.session import Session
-from sapwood.words.wording import named
 
 T = TypeVar("T")
 
@@ -166,6 +165,5 @@ def talk(wanted: Wanted, work: Callable[[Talk], Awaitable[int]]) -> int:
 def told(error: SapwoodError, path: str | None) -> Trouble:
     """What a person is told where a session cannot be had, or does not take what was said."""
     if isinstance(error, NotASession):
-        why = "is no session, for it has no session header: name a .jsonl file of Pi or Sapwood"
-        return NoSession(f"{named(path)} {why}")
+        return NoSession(path)
     return Trouble(str(error))

@@ -5,19 +5,11 @@ A path and a foreign sentence are shown without control characters. A standard e
 
 from __future__ import annotations
 
-import errno
-import os
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import IO, Any, ClassVar, Final, Literal
 
 import click
 
-from sapwood.cli.progress import said_if_slow
-from sapwood.events.context import DEFAULT_COUNTER, CounterName
-from sapwood.events.errors import CannotOpen, NotASession, StoreError
-from sapwood.reading import ReadSession, read
-from sapwood.words.paths import NOT_THERE, missing
 from sapwood.words.wording import named, one_line
 
 DIFFERENT: Final = 1
@@ -51,48 +43,13 @@ class NoSession(Unreadable):
     exit_code = NO_SESSION
     status = "no-session"
 
+    def __init__(self, path: str | None) -> None:
+        super().__init__(
+            f"{named(path)} is no session, for it has no session header: name a .jsonl file of Pi or Sapwood"
+        )
+
 
 def complain(sentence: str, *, file: IO[Any] | None = None) -> None:
     """One line on the standard error, if it takes it."""
     with suppress(OSError):
         click.echo(f"sapwood: {one_line(sentence, LONGEST_SENTENCE)}", err=True, file=file)
-
-
-@contextmanager
-def session_at(path: str, counter: CounterName = DEFAULT_COUNTER) -> Generator[ReadSession]:
-    """The session at a path, or with an id, for reading; whatever is wrong with it is `Unreadable`."""
-    from sapwood.cli.finding import path_of
-
-    path = path_of(path)
-    with readable(path):
-        with said_if_slow(f"reading {named(path)}"):
-            opened = read(path, counter=counter)
-        with opened as session:
-            yield session
-
-
-@contextmanager
-def readable(path: str) -> Generator[None]:
-    """What reads the session at a path stands in it: whatever is wrong with the file is `Unreadable`."""
-    try:
-        yield
-    except NotASession as error:
-        why = "is no session, for it has no session header: name a .jsonl file of Pi or Sapwood"
-        raise NoSession(f"{named(path)} {why}") from error
-    except CannotOpen as error:
-        raise Unreadable(_spoken(path, error)) from error
-    except StoreError as error:
-        raise Unreadable(str(error)) from error
-
-
-def _spoken(path: str, error: CannotOpen) -> str:
-    why, name = missing(path), named(path)
-    if not path:
-        return "the name of the file is empty: name a .jsonl file"
-    if os.path.isdir(path):  # noqa: PTH112 - the path may be any text
-        return f"{name} is a folder: name one of the .jsonl files in it"
-    if why == NOT_THERE:
-        return f"{name} is not there: check the spelling, or give the path from here"
-    if error.errno in {errno.EACCES, errno.EPERM}:
-        return f"{name} may not be read: ask its owner, or copy it to where you may (chmod u+r)"
-    return f"{name} cannot be read: {why or error}"
