@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import attrs
 import click
 
-from sapwood.cli.trouble import CANNOT, DIFFERENT, Trouble, complain
+from sapwood.cli.trouble import CANNOT, DIFFERENT, Trouble, complain, fault_of_ours
 
 if TYPE_CHECKING:
     from sapwood.cli.cases import Case
@@ -213,8 +213,7 @@ def _played(path: Path, store: StoreWord | None) -> Played | ScenarioError:
     except ScenarioError as error:
         return error
     except Exception as error:  # noqa: BLE001 - a fault of ours in one scenario does not keep the others from being played
-        fault = f"cannot be played, by a fault of sapwood's own: please report it ({type(error).__name__}: {error})"
-        return ScenarioError(str(path), None, fault)
+        return ScenarioError(str(path), None, fault_of_ours(error))
 
 
 def _replayed(path: Path) -> Replayed | ScenarioError:
@@ -227,8 +226,7 @@ def _replayed(path: Path) -> Replayed | ScenarioError:
     except BadRecording as error:
         return ScenarioError(str(path), error.line, error.why)
     except Exception as error:  # noqa: BLE001 - as above
-        fault = f"cannot be played, by a fault of sapwood's own: please report it ({type(error).__name__}: {error})"
-        return ScenarioError(str(path), None, fault)
+        return ScenarioError(str(path), None, fault_of_ours(error))
 
 
 def _updated(path: Path, store: StoreWord | None) -> Played | ScenarioError:

@@ -13,10 +13,11 @@ from typing import Final
 import attrs
 
 from sapwood.cli.cases import Case, on_store
+from sapwood.cli.trouble import fault_of_ours
 from sapwood.scenario import ScenarioError, load
 from sapwood.scenario.language import StoreWord
 from sapwood.scenario.sweeping import Swept, crashes, orders
-from sapwood.words.wording import Line, Piece, counted, cut, line, named, one_line
+from sapwood.words.wording import Line, Piece, counted, cut, line, named
 
 SHOWN_FAULTS: Final = 10
 """Of one story: the first few explain the others."""
@@ -118,6 +119,5 @@ def _do(sweep: Sweep) -> SweptStory:
     except ScenarioError as wrong:
         error = tuple(map(str, (wrong, *wrong.others)))
     except Exception as fault:  # noqa: BLE001 - a fault of ours in one story does not keep the others from being played
-        why = one_line(f"{type(fault).__name__}: {fault}")
-        error = (f"{sweep.name}: cannot be played, by a fault of sapwood's own: please report it ({why})",)
+        error = (f"{sweep.name}: {fault_of_ours(fault)}",)
     return SweptStory(sweep=sweep, swept=swept, seconds=time.monotonic() - began, error=error)

@@ -49,6 +49,12 @@ class NoSession(Unreadable):
         )
 
 
+def fault_of_ours(fault: Exception) -> str:
+    """Why a story is not played that nothing is wrong with."""
+    why = one_line(f"{type(fault).__name__}: {fault}", LONGEST_SENTENCE)
+    return f"cannot be played, by a fault of sapwood's own: please report it ({why})"
+
+
 def complain(sentence: str, *, file: IO[Any] | None = None) -> None:
     """One line on the standard error, if it takes it."""
     with suppress(OSError):
