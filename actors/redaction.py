@@ -61,6 +61,16 @@ class Redaction:
             self._last = messages
         return self._veil
 
+    async def bare(self, given: Json, there: Json) -> tuple[Json, Veil]:
+        """What somebody made of `there`, as it may go out, and what is known to be secret then. `there` may go out, and its texts stay as
+        they are. `RedactionFailed` as above.
+        """
+        if self._redactor is None:
+            return given, NOTHING
+        known = set(_texts_of((), there))
+        veil = await self.veil((), [text for text in _texts_of((), given) if text not in known], once=True)
+        return mended(given, lambda text: text if text in known else veil.hide(text)), veil
+
 
 def _texts_of(messages: Iterable[Message], more: Json) -> list[str]:
     """Each text once, in their order."""

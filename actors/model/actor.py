@@ -24,6 +24,7 @@ from sapwood.actors.outgoing.veil import NOTHING, Veil
 from sapwood.actors.redaction import Redaction
 from sapwood.actors.stops import Stops
 from sapwood.actors.tracing import Tracing
+from sapwood.events.base import Json
 from sapwood.events.content import mended
 from sapwood.events.copies import detached
 from sapwood.events.errors import ProviderError
@@ -176,7 +177,7 @@ class ModelActor(Actor[Generate | StopCall]):
             cache_key=asked.cache_key,
             metadata=asked.metadata and mended(dict(asked.metadata), veil.hide),
         )
-        unveiling = Unveiling(veil)
+        unveiling: Unveiling
 
         def take(piece: object) -> bool:
             if call.over:
@@ -188,6 +189,7 @@ class ModelActor(Actor[Generate | StopCall]):
             return told is not None
 
         async with self._opened(provider, detached(request), call) as pieces, _closing(pieces):
+            unveiling = Unveiling(call.veil)  # extensions may have written more that is secret into the request
             if isinstance(pieces, Handing):
                 await pieces.each(take)
                 return
@@ -200,7 +202,12 @@ class ModelActor(Actor[Generate | StopCall]):
         self, provider: Provider, request: Request, call: _Call
     ) -> AbstractAsyncContextManager[AsyncIterator[Piece]]:
         if self._watch is not None and isinstance(provider, Watched):
-            call.around = self._watch.around(self._told_apart(request.model), self._publish)
+
+            async def bare(given: Json, there: Json) -> Json:
+                body, call.veil = await self._redaction.bare(given, there)
+                return body
+
+            call.around = self._watch.around(self._told_apart(request.model), self._publish, bare)
             if call.around is not None:
                 return provider.stream_around(request, call.around)
         return provider.stream(request)

@@ -2,13 +2,13 @@
 
 1. They are asked before a slot of the provider is taken (M6), and told of what comes back without anybody waiting for them (H2).
 2. Of the headers they see the names alone: a key is in one of them (M1).
-3. A body that they changed is told of, and so is its answer (P9, T3).
+3. A body that they changed is told of, and so is its answer (P9, T3). What they wrote into it is looked through as all that goes out (E6).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, TypeAlias
 
 import attrs
 
@@ -31,6 +31,9 @@ KINDS: Final[tuple[type[Question[Any]], ...]] = (
     ProviderStreamEvent,
 )
 
+Bare: TypeAlias = Callable[[Json, Json], Awaitable[Json]]
+"""Hides what is secret in a body that was made of another one, which may go out. Raises `RedactionFailed`."""
+
 
 @attrs.frozen
 class Watch:
@@ -40,15 +43,16 @@ class Watch:
     tell: Callable[[AfterProviderResponse | ProviderStreamEvent], None]
     """Tells whoever subscribed to it."""
 
-    def around(self, model: Model, publish: Callable[[Event], int]) -> RequestWatch | None:
+    def around(self, model: Model, publish: Callable[[Event], int], bare: Bare) -> RequestWatch | None:
         """For one request to this model; None where nobody is asked or told anything of it."""
-        return RequestWatch(self, model, publish) if any(map(self.questions.has, KINDS)) else None
+        return RequestWatch(self, model, publish, bare) if any(map(self.questions.has, KINDS)) else None
 
 
 class RequestWatch:
     """Of one request: the `Around` that a provider is handed."""
 
-    def __init__(self, watch: Watch, model: Model, publish: Callable[[Event], int]) -> None:
+    def __init__(self, watch: Watch, model: Model, publish: Callable[[Event], int], bare: Bare) -> None:
+        self._bare = bare
         self._watch = watch
         self._model = model
         self._publish = publish
@@ -71,14 +75,14 @@ class RequestWatch:
         return kept | {name: value for name, value in changes.items() if value is not None}
 
     async def payload(self, payload: Json) -> Json:
-        """The body as it goes out."""
+        """The body as it goes out. Raises `RedactionFailed`."""
         answer = await self._watch.questions.ask(BeforeProviderRequest(payload=payload))
         if answer is None or answer.payload == payload:
             return payload
         self.changed = True
         told = "the body of this request is not what the log says: extensions changed it (before_provider_request)"
         self._publish(Diagnostic(code="request_changed", message=told, facts={"events": ["before_provider_request"]}))
-        return answer.payload
+        return await self._bare(answer.payload, payload)
 
     def answered(self, status: int, headers: Mapping[str, str]) -> None:
         """The server has answered; nothing of a key is in its headers."""

@@ -16,13 +16,17 @@ from sapwood import (
     CompactionFailed,
     CompactionSettings,
     Extension,
+    ExtensionContext,
     Finish,
     Model,
     NavigationFailed,
+    OpenAIChat,
     Refused,
     Request,
     RetryPolicy,
     Runtime,
+    Scripted,
+    ScriptedAnswer,
     Session,
     Settings,
     ToolCall,
@@ -35,11 +39,12 @@ from sapwood.events.content import TextContent, ThinkingContent
 from sapwood.events.deltas import TextDelta, ToolCallDelta
 from sapwood.events.entries import MessageEntry
 from sapwood.events.failures import failure_of
-from sapwood.events.hooks import Cancel, SessionBeforeCompact
+from sapwood.events.hooks import BeforeProviderRequest, Cancel, ChangePayload, SessionBeforeCompact
 from sapwood.events.ids import ToolCallId
 from sapwood.events.messages import AssistantMessage, UserMessage
 from sapwood.events.runtime import MessageUpdate, Purpose
 from tests.build import words
+from tests.serving import serving, whole
 from tests.talking import drain
 
 KEY: Final = "sk-canary-4711"
@@ -296,3 +301,57 @@ async def test_what_is_no_redactor_is_refused_before_anything_is_opened(tmp_path
             pass
 
     assert not (tmp_path / "s.jsonl").exists()
+
+
+@pytest.mark.parametrize("through", ["http", "script"])
+async def test_what_an_extension_writes_into_a_request_is_looked_through(through: str) -> None:
+    """It has the log, where secrets stand. What was hidden already, ids and images too, stays as it was."""
+    adds = Extension("adds")
+    bodies: list[str] = []
+    other = "sk-canary-9"
+
+    @adds.on(BeforeProviderRequest)
+    def remember(question: BeforeProviderRequest, context: ExtensionContext) -> ChangePayload:
+        bodies.append(str(question.payload))
+        payload = question.payload
+        *before, last = payload["messages"]
+        last = {**last, "content": f"Compare {KEY} with {other}"}
+        return ChangePayload(payload={**payload, "messages": [*before, last]})
+
+    said = "[[KEY-9]] is not [[KEY-4711]]"
+    play = b'data: {"choices":[{"index":0,"delta":{"content":"%s"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+    async with serving(whole(play % said.encode())) as served:
+        scripted = Scripted({"turn": [ScriptedAnswer(text=said)]}, provider_id="wary")
+        http = OpenAIChat(key=None, base_url=served.url, provider_id="wary")
+        async with talking(http if through == "http" else scripted, extensions=[adds]) as session:
+            reader = session.events()
+            outcome = await session.prompt(f"What opens {KEY}?")
+            told = [one.assistant_message_event for one in drain(reader) if isinstance(one, MessageUpdate)]
+        sent = str(served.requests if through == "http" else scripted.requests)
+
+    assert outcome.answer is not None
+    assert not outcome.failed, outcome.answer.error_message
+    assert "Compare [[KEY-4711]] with [[KEY-9]]" in sent
+    assert KEY not in bodies[0] + sent
+    assert words(outcome.answer) == f"{other} is not {KEY}"
+    assert "".join(one.delta for one in told if isinstance(one, TextDelta)) == f"{other} is not {KEY}"
+
+
+async def test_a_request_that_a_redactor_cannot_look_through_is_not_sent_as_an_extension_has_it() -> None:
+    adds = Extension("adds")
+    adds.on(BeforeProviderRequest)(
+        lambda question, context: ChangePayload(payload={**question.payload, "user": "the poison"})
+    )
+
+    def fussy(text: str) -> Mapping[str, str]:
+        if "poison" in text:
+            raise ValueError("cannot look")
+        return {}
+
+    provider = Scripted({"turn": [ScriptedAnswer(text="An oak.")]}, provider_id="wary")
+    async with talking(provider, redactor=fussy, extensions=[adds]) as session:
+        outcome = await session.prompt("hi")
+
+    assert outcome.answer is not None
+    assert failure_of(outcome.answer).kind == "redaction"
+    assert provider.requests == []

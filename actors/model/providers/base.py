@@ -82,7 +82,7 @@ class Handing(Protocol):
 
 
 class Around(Protocol):
-    """What is asked and told around one request, in this order. None of it raises."""
+    """What is asked and told around one request, in this order. None of it raises, but for what `payload` says."""
 
     @property
     def wants_payload(self) -> bool:
@@ -99,7 +99,7 @@ class Around(Protocol):
         ...
 
     async def payload(self, payload: Json) -> Json:
-        """The body as it is to go out: JSON that can be written."""
+        """The body as it is to go out: JSON that can be written. `RedactionFailed` where it may not go out."""
         ...
 
     def answered(self, status: int, headers: Mapping[str, str]) -> None:
