@@ -35,6 +35,9 @@ HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 HEADER_VALUE: Final = re.compile(r"[\t -~]*")
 """What every server reads alike."""
 
+FRAMING: Final = frozenset({"content-length", "transfer-encoding"})
+"""Headers that say where a body ends: another value of theirs is a lie, and a server that believes it waits, or reads the next request."""
+
 
 def admitted(question: AnyQuestion, answer: object) -> Came:
     """What a handler answered, or why it is no answer. It looks at a foreign object, and so raises whatever that one's code raises."""
@@ -105,6 +108,8 @@ def _no_header(headers: dict[str, str | None]) -> str | None:
     for name, value in headers.items():
         if not HEADER_NAME.fullmatch(name):
             return f"{name!r:.80} is no name of a header"
+        if name.lower() in FRAMING:
+            return f"the header {name} says where the body ends, and follows from the body"
         if value is not None and not HEADER_VALUE.fullmatch(value):
             return f"the value of the header {name} has a character that headers cannot have"
     return None

@@ -117,6 +117,8 @@ async def test_without_extensions_it_is_the_same_bytes_as_with_those_that_change
     [
         ({"X Trace": "t"}, "is no name of a header"),
         ({"X-Trace": "t\r\nx: y"}, "has a character that headers cannot have"),
+        ({"Content-Length": "5"}, "says where the body ends"),
+        ({"transfer-encoding": None}, "says where the body ends"),
     ],
 )
 async def test_headers_that_cannot_be_are_told_and_not_sent(headers: dict[str, str | None], why: str) -> None:
