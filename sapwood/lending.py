@@ -15,7 +15,7 @@ from sapwood.actors.agent.rewriting import entry_of
 from sapwood.actors.extensions.companions import Work
 from sapwood.actors.extensions.context import Deferred
 from sapwood.actors.inbox import Handle
-from sapwood.actors.kernel import insist
+from sapwood.actors.kernel import CRASHES, ActorCrashed, Closed, insist
 from sapwood.events.base import Json
 from sapwood.events.commands import Compacted, Delivered
 from sapwood.events.content import ImageContent, UserContent
@@ -25,7 +25,7 @@ from sapwood.events.errors import Refused, SessionClosed
 from sapwood.events.hooks import Draft, DraftLabel, DraftMessage, DraftState
 from sapwood.events.ids import EntryId
 from sapwood.events.requests import Append
-from sapwood.events.runtime import SessionInfoChanged
+from sapwood.events.runtime import ExtensionError, SessionInfoChanged
 from sapwood.session import Session
 from sapwood.taking import take_json, take_text
 from sapwood.wiring import Wiring
@@ -83,7 +83,12 @@ class Lending:
         return self._later(extension, "append_message", lambda: self._append(draft))
 
     def start_soon(self, extension: str, work: Callable[[], Awaitable[object]]) -> None:
-        self._wiring.companions.tell(Work(extension, "background", work))
+        def ended(error: BaseException | None) -> None:
+            if isinstance(error, CRASHES):
+                failure = ExtensionError(extension=extension, event="background", error_message=str(error))
+                self._wiring.pen.publish(failure)
+
+        self._begin(extension, "background", work, ended)
 
     def _later(self, extension: str, what: str, work: Callable[[], Awaitable[T]]) -> Deferred[T]:
         deferred = Deferred[T](self._wiring.agent.guard)
@@ -92,14 +97,43 @@ class Lending:
             try:
                 deferred.settle(await self._when_idle(work))
             except trio.Cancelled:
-                deferred.fail(SessionClosed())
-                raise
+                raise  # whoever cancelled it says why
             except BaseException as error:
                 deferred.fail(error)
                 raise
 
-        self._wiring.companions.tell(Work(extension, what, done))
+        def ended(error: BaseException | None) -> None:
+            deferred.fail(SessionClosed() if error is None or isinstance(error, Closed) else error)
+
+        self._begin(extension, what, done, ended)
         return deferred
+
+    def _begin(
+        self,
+        extension: str,
+        what: str,
+        work: Callable[[], Awaitable[object]],
+        ended: Callable[[BaseException | None], None],
+    ) -> None:
+        """Have it done by a task of the extension's own. `ended` is told when it is over, and of the crash or the close that ended it."""
+        begun = False
+
+        async def beginning() -> object:
+            nonlocal begun
+            await trio.lowlevel.checkpoint_if_cancelled()  # in a crash: it is begun by another task
+            begun = True
+            return await work()
+
+        def ask(*, again: bool) -> None:
+            def answered(error: BaseException | None) -> None:
+                if isinstance(error, ActorCrashed) and again and not begun:
+                    ask(again=False)
+                else:
+                    ended(error)
+
+            self._wiring.companions.ask_soon(Work(extension, what, beginning), answered)
+
+        ask(again=True)
 
     async def _when_idle(self, work: Callable[[], Awaitable[T]]) -> T:
         while True:

@@ -49,7 +49,9 @@ class Deferred(Generic[T]):
         self._done.set()
 
     def fail(self, error: BaseException) -> None:
-        """For the session alone: it could not be done."""
+        """For the session alone: it could not be done. What it came to first stands."""
+        if self._done.is_set():
+            return
         self._error = error
         self._done.set()
 

@@ -10,6 +10,8 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from sapwood import Extension, ExtensionContext, Refused, ScriptedAnswer, WouldDeadlock
+from sapwood.actors.kernel import ActorCrashed
+from sapwood.actors.kernel.testing import CrashAt
 from sapwood.events.entries import Custom, CustomMessageEntry, Label, SessionInfo
 from sapwood.events.hooks import BeforeTurnEnd, InputReceived, SessionStart, ToolCallQuestion
 from sapwood.events.ids import EntryId
@@ -160,3 +162,33 @@ async def test_what_was_asked_for_later_ends_with_the_session(autojump_clock: Mo
         await session.close()
         with pytest.raises(Exception, match="closed"):
             await later.outcome()
+
+
+@pytest.mark.parametrize("nth", [1, 2, 3])
+async def test_what_was_asked_for_later_has_an_outcome_whatever_crashes(nth: int, autojump_clock: MockClock) -> None:
+    """What had not begun begins again; what had says that it broke."""
+    keeper, contexts = kept_by()
+
+    async with talking("one", extensions=[keeper], tap=CrashAt("companions", nth)) as session:
+        reader = session.events()
+        handle = session.submit("hi")
+        said = contexts[0].append_message("note", "an oak")
+        contexts[0].start_soon(trio.sleep, 10)
+        other = contexts[0].append_message("note", "an elm")
+        outcomes: list[str] = []
+        with trio.fail_after(5):
+            for one in (said, other):
+                try:
+                    await one.outcome()
+                    outcomes.append("kept")
+                except ActorCrashed as crash:
+                    outcomes.append(crash.actor)
+        await handle.done()
+        texts = [entry.content for entry in session.entries() if isinstance(entry, CustomMessageEntry)]
+        failed = [one.error_message for one in drain(reader) if isinstance(one, ExtensionError)]
+
+    assert len(texts) == outcomes.count("kept")
+    assert outcomes.count("kept") + outcomes.count("companions") == 2
+    assert all("companions crashed" in one for one in failed)
+    if nth == 1:
+        assert (outcomes, failed) == (["kept", "kept"], [])

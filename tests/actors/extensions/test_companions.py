@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import trio
 from trio.testing import MockClock
@@ -133,6 +135,41 @@ async def test_no_extension_is_told_of_its_own_failures() -> None:
     assert heard == ["good heard of bad"]
 
 
+async def fail() -> None:
+    raise ValueError("no network")
+
+
+def fail_at_once(event: News, context: ExtensionContext) -> None:
+    raise ValueError("no network")
+
+
+def fail_later(event: News, context: ExtensionContext) -> None:
+    if isinstance(event, ExtensionError):
+        context.start_soon(fail)
+
+
+@pytest.mark.parametrize("handler", [fail_at_once, fail_later])
+@pytest.mark.parametrize("kind", [ExtensionError, News])
+async def test_those_that_fail_at_the_failures_of_others_do_not_go_on_for_ever(
+    kind: type[News], handler: Callable[[News, ExtensionContext], None], autojump_clock: MockClock
+) -> None:
+    """Each is told of the first failure, and nobody of what came of that; the host reads all of them."""
+    reporters = [Extension(name) for name in ("one", "two", "three")]
+    for reporter in reporters:
+        reporter.on(kind)(handler)
+    async with talking(extensions=reporters) as session:
+        reader = session.events()
+        session.feed(ExtensionError(extension="other", event="turn_start", error_message="oops"))
+        await trio.sleep(1)
+        told = failures(drain(reader))
+        again = session.feed(ExtensionError(extension="other", event="turn_start", error_message="oops"))
+        await trio.sleep(1)
+        told_again = failures(drain(reader))
+
+    assert sorted(one.extension for one in told) == ["one", "other", "three", "two"]
+    assert sorted(one.extension for one in told_again) == ["one", "other", "three", "two"], again
+
+
 async def test_work_that_raises_is_told_and_harms_nobody(autojump_clock: MockClock) -> None:
     done: list[str] = []
     busy = Extension("busy")
@@ -178,4 +215,25 @@ async def test_a_crash_loses_one_event_at_most(nth: int) -> None:
         for text in ("a", "b", "c"):
             assert not (await session.prompt(text)).failed
 
+    assert len(heard) >= 2
+
+
+@pytest.mark.parametrize("nth", range(1, 6))
+async def test_what_waits_in_a_crash_is_told_without_another_event(nth: int, autojump_clock: MockClock) -> None:
+    """One event is in hand, one more may be with a handler: the others are told, each once and in order."""
+    heard: list[str] = []
+    ear = Extension("ear")
+
+    @ear.on(TurnStart)
+    async def began(event: TurnStart, context: ExtensionContext) -> None:
+        await trio.sleep(0.1)
+        heard.append(str(event.turn_index))
+
+    async with talking(extensions=[ear], tap=CrashAt("companions", nth)) as session:
+        for turn in range(4):
+            session.feed(TurnStart(turn_index=turn))
+        await trio.sleep(1)
+        in_time = list(heard)
+
+    assert in_time == heard == sorted(set(heard))
     assert len(heard) >= 2
