@@ -11,12 +11,19 @@ from typing import Final
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
+_FIRST: Final = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MILLISECOND
+_LAST: Final = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MILLISECOND
 
 
 def iso(ms: int) -> str:
     """Unix milliseconds as ISO 8601 in UTC with three decimals and a Z, as Pi writes it. `OverflowError` beyond the years 1 to 9999."""
     moment = _EPOCH + timedelta(milliseconds=ms)
     return f"{moment.replace(tzinfo=None).isoformat(timespec='milliseconds')}Z"
+
+
+def nearest_iso(ms: int) -> str:
+    """The same of any moment: of one beyond those years, the first or the last that has a text."""
+    return iso(min(max(ms, _FIRST), _LAST))
 
 
 def milliseconds(text: str) -> int | None:

@@ -18,7 +18,7 @@ from typing import Final, TypeAlias
 
 from sapwood.events.catalog import ListedSession, UnlistedFile
 from sapwood.events.errors import NotAnEntry
-from sapwood.events.times import iso
+from sapwood.events.times import nearest_iso
 from sapwood.store.disk import Disk
 from sapwood.store.ends import Ends, ends_of
 from sapwood.store.folders import FolderItem, Folders
@@ -197,8 +197,8 @@ def _listed(seen: FolderItem, ends: Ends, *, open: bool | None) -> ListedSession
         cwd=header.cwd,
         parent_session=header.parent_session,
         created=header.timestamp,
-        modified=iso(seen.modified_ns // _MS),
-        last_activity=None if last is None else iso(last),
+        modified=nearest_iso(seen.modified_ns // _MS),
+        last_activity=None if last is None else nearest_iso(last),
         size=seen.size,
         name=ends.name,
         first_message=ends.first_message,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.events.times import iso, milliseconds
+from sapwood.events.times import iso, milliseconds, nearest_iso
 
 NEW_YEAR = 1_767_225_600_000
 FIRST, LAST = -62_135_596_800_000, 253_402_300_799_999
@@ -69,3 +69,16 @@ def test_what_is_no_time_is_none(text: str) -> None:
 def test_a_moment_beyond_all_years_has_no_text(ms: int) -> None:
     with pytest.raises(OverflowError):
         iso(ms)
+
+
+@pytest.mark.parametrize(
+    ("ms", "text"),
+    [
+        (NEW_YEAR, "2026-01-01T00:00:00.000Z"),
+        (FIRST - 3_600_000, "0001-01-01T00:00:00.000Z"),
+        (LAST + 1, "9999-12-31T23:59:59.999Z"),
+        (10**30, "9999-12-31T23:59:59.999Z"),
+    ],
+)
+def test_the_nearest_moment_that_has_a_text_stands_for_one_beyond_all_years(ms: int, text: str) -> None:
+    assert nearest_iso(ms) == text

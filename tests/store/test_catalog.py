@@ -156,6 +156,23 @@ def test_what_a_short_look_does_not_show_a_longer_one_may(tmp_path: Path) -> Non
     assert sum(disk.read_lengths) <= 2 * SHORT + 2 * LONG < path.stat().st_size
 
 
+@pytest.mark.parametrize(
+    ("when", "shown"),
+    [
+        ("0001-01-01T00:00:00.000+14:00", "0001-01-01T00:00:00.000Z"),
+        ("9999-12-31T23:59:59.999-14:00", "9999-12-31T23:59:59.999Z"),
+    ],
+)
+def test_a_time_beyond_all_years_stops_nothing(when: str, shown: str, tmp_path: Path) -> None:
+    put(tmp_path, "plain", 1)
+    odd = put(tmp_path, "odd", 2)
+    odd.write_bytes(odd.read_bytes().replace(b"2026-03-01T02:00:00.000Z", when.encode()))
+
+    found = [one for one in told(tmp_path) if one is not None]
+    assert sorted(names(found)) == ["odd", "plain"]
+    assert shown in {one.last_activity for one in found if isinstance(one, ListedSession)}
+
+
 def test_one_that_nothing_tells_of_is_placed_by_when_it_was_written(tmp_path: Path) -> None:
     path = put(tmp_path, "odd", 20, written=5)
     head, *_ = path.read_bytes().splitlines(keepends=True)
