@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.events.codec import decode_entry, encode_entry
+from sapwood.events.entries import Entry
 from sapwood.store import searching
 from sapwood.store.searching import Needle, said_in
 from tests.build import assistant, call, message_entry, result, system, user
@@ -118,3 +119,18 @@ def test_it_is_found_just_where_its_text_holds_it(words: str, text: str, ascii_o
     (said,) = said_in(decode_entry(data.strip()))
 
     assert found(text, data) == (text.casefold() in said.casefold())
+
+
+@pytest.mark.parametrize("rubbish", [b"\n", b"wood \xc3\xa9\n", b"{}\n", b'{"type":"custom"}\n'])
+@pytest.mark.parametrize("text", ["wood", "é"])
+def test_lines_that_say_nothing_are_passed_over(rubbish: bytes, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = list[bytes]()
+
+    def counted(line: bytes) -> Entry:
+        read.append(line)
+        return decode_entry(line)
+
+    monkeypatch.setattr(searching, "decode_entry", counted)
+
+    assert not found(text, rubbish * 100, block=64)
+    assert read == []
