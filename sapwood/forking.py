@@ -81,12 +81,12 @@ def planned(source: Lines, parent: str, want: ForkWanted, environment: Environme
 
 
 def _target(to: str | None, parent: str, name: str) -> str:
-    """The path of the new file: the one that was given, in the folder that was given, or beside the parent."""
+    """The path of the new file: the one that was given, in the folder that was given, or beside the parent. What ends with a slash is a folder."""
     if to is None:
         if parent == WHERE:
             raise Refused("bad-input", "this session has no file to put a fork beside: say where it goes with to=…")
         return os.path.join(os.path.dirname(parent), name)  # noqa: PTH118, PTH120 - paths are plain text
-    if os.path.isdir(to):  # noqa: PTH112 - as above
+    if to.endswith(os.sep) or os.path.isdir(to):  # noqa: PTH112 - as above
         return os.path.join(to, name)  # noqa: PTH118 - as above
     return to
 

@@ -83,6 +83,14 @@ def test_it_goes_where_it_is_said_to_go(tmp_path: Path) -> None:
     assert stat.S_IMODE((folder / "deep").stat().st_mode) == 0o700
 
 
+def test_a_path_that_ends_with_a_slash_is_a_folder_that_may_not_be_there_yet(tmp_path: Path) -> None:
+    made = fork(talk(tmp_path), to=f"{tmp_path}/forks/")
+
+    (only,) = (tmp_path / "forks").iterdir()
+    assert made.path == str(only)
+    assert only.suffix == ".jsonl"
+
+
 def test_nothing_is_written_over(tmp_path: Path) -> None:
     parent = talk(tmp_path)
     before = parent.read_bytes()
