@@ -81,7 +81,7 @@ def planned(source: Lines, parent: str, want: ForkWanted, environment: Environme
 
 
 def _target(to: str | None, parent: str, name: str) -> str:
-    """The path of the new file: the one that was given, in the folder that was given, or beside the parent. What ends with a slash is a folder."""
+    """The path of the new file: as given, in the folder that was given (it may end with a slash), or beside the parent."""
     if to is None:
         if parent == WHERE:
             raise Refused("bad-input", "this session has no file to put a fork beside: say where it goes with to=…")
