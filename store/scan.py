@@ -74,9 +74,12 @@ def scan_more(
 ) -> tuple[Damage, ...]:
     """Take in what somebody else has written since, from `offset` of the file on: whole lines, and the first begins there.
 
+    That is where the last line began, if it had no end and was gone on with: it is read again, and what was an entry then is one still.
     `earlier` gives the bytes of an entry that was there before; None if they are not to be had: then nothing is the same as it.
     Returns what is wrong with it. What stands for all, or for several in a row, stands for those that are read at one time.
     """
+    if offset == held.unfinished:
+        held.lines -= 1
     scanning = _Scan(held, lambda at, length: data[at - offset : at - offset + length], earlier)
     scanning.take(Window(offset, data, final=True))
     return scanning.finish()
@@ -224,7 +227,7 @@ class _Scan:
         taken = [
             self._taken_out(first + nth, self._envelopes[nth]) for nth in reversed(held.tree.extend(self._envelopes))
         ]
-        self._more_flaws.extend(map(self._repeated, taken))
+        self._more_flaws.extend(flaw for flaw in map(self._repeated, taken) if flaw is not None)
         self._envelopes.clear()
         self._odd = 0
         end = first if self._ascii else len(held.offsets)
@@ -235,9 +238,11 @@ class _Scan:
         offset, length = self.held.offsets.pop(place), self.held.lengths.pop(place)
         return Flaw("duplicate_id", offset, length, envelope.id, envelope.parentId)
 
-    def _repeated(self, flaw: Flaw) -> Flaw:
-        """The same of an entry whose id is taken, told apart from one that only says again what is there."""
+    def _repeated(self, flaw: Flaw) -> Flaw | None:
+        """The same of an entry whose id is taken, told apart from one that only says again what is there; None of one read again."""
         place = self.held.tree.index(flaw.entry_id or "")
+        if place is not None and self.held.offsets[place] == flaw.offset:
+            return None
         there = None if place is None else self._bytes_of(place)
         same = there == self._bytes(flaw.offset, flaw.length)
         return attrs.evolve(flaw, kind="repeated_entry") if same else flaw

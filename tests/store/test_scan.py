@@ -530,6 +530,20 @@ def test_lines_of_ours_are_counted_and_a_torn_one_before_them() -> None:
     assert (damage.line, damage.offset) == (5, start + len(C) + 1)
 
 
+@pytest.mark.parametrize("more", [B[20:] + b"\nrubbish\n" + C + b"\n", C + b"\n\0\n", b"\0\n" + C + b"\nrubbish\n"])
+@pytest.mark.parametrize("half", [B[:20], B, B[:-1]])
+def test_a_line_that_is_gone_on_with_is_counted_once_and_an_entry_of_it_is_not_told_as_another(
+    half: bytes, more: bytes
+) -> None:
+    begun = file_of(A) + half
+    held, whole = scan(begun), scan(begun + more)
+    came = scan_more(held, (half + more), len(begun) - len(half), lambda place: lines(begun, held)[place])
+
+    assert shape(held) == shape(whole)
+    assert held.lines == whole.lines
+    assert [*came] == whole.damage
+
+
 def test_the_first_lines_of_a_new_session_come_behind_its_header() -> None:
     held = Scanned(HEADER)
     held.placed([len(A)], len(HEAD))
