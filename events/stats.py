@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sapwood.events.base import Number, Wire
+from sapwood.events.context import CounterName
 
 
 class Spent(Wire, frozen=True, kw_only=True):
@@ -62,6 +63,38 @@ def _joined(some: dict[str, Spent], more: dict[str, Spent]) -> dict[str, Spent]:
 NO_BILL = Billed()
 
 
+class Compared(Wire, frozen=True, kw_only=True):
+    """What a provider reported of some requests, beside what was counted of them here. `a + b` is both."""
+
+    answers: int = 0
+    """How many requests that were."""
+    reported: int = 0
+    """Tokens of these requests as the provider counted them, those of a cache too."""
+    counted: int = 0
+    """Tokens of the same by the session's counter."""
+
+    @property
+    def ratio(self) -> float | None:
+        """Reported to counted: above 1 where the counter says too little. None where nothing was counted."""
+        return self.reported / self.counted if self.counted else None
+
+    def __add__(self, other: Compared) -> Compared:
+        return Compared(
+            answers=self.answers + other.answers,
+            reported=self.reported + other.reported,
+            counted=self.counted + other.counted,
+        )
+
+
+class CounterCheck(Wire, frozen=True, kw_only=True):
+    """How near a counter comes to what providers report (T4)."""
+
+    counter: CounterName | None = None
+    """Who counted; None where there was nothing to compare."""
+    by_model: dict[str, Compared] = {}  # noqa: RUF012 - as above
+    """By `provider/model`."""
+
+
 class SessionStats(Wire, frozen=True, kw_only=True):
     """Every billed call once, failed ones too; what is summarised away or left on another branch stays in it."""
 
@@ -80,3 +113,5 @@ class SessionStats(Wire, frozen=True, kw_only=True):
     """What this session was billed itself. Over a session and its forks, these come to what was paid: nothing is in two of them (S15)."""
     inherited: Billed = NO_BILL
     """What a fork has from its parent, and the parent paid for."""
+    counting: CounterCheck | None = None
+    """Requests as providers reported them, beside our own counts; None where nobody asked for it: `stats(counting=True)`."""

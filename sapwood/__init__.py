@@ -81,7 +81,7 @@ if TYPE_CHECKING:
     from sapwood.events.messages import AssistantMessage, SystemMessage, ToolResultMessage, Usage, UserMessage
     from sapwood.events.models import Limits, Model, Price
     from sapwood.events.runtime import Event
-    from sapwood.events.stats import Billed, SessionStats, Spent
+    from sapwood.events.stats import Billed, Compared, CounterCheck, SessionStats, Spent
     from sapwood.extending import installed_extensions, load_extension
     from sapwood.following import FollowEvent, Following, follow
     from sapwood.forking import fork
@@ -112,10 +112,12 @@ __all__ = [
     "Compacted",
     "CompactionFailed",
     "CompactionSettings",
+    "Compared",
     "Context",
     "ContextItem",
     "ContextTooLarge",
     "ContextUsage",
+    "CounterCheck",
     "Credentials",
     "Damage",
     "Deferred",

@@ -43,7 +43,7 @@ class Commanding(Reading):
     """A session that can be read, and asked to change. What it is asked for is in the log when the call returns."""
 
     def __init__(self, wiring: Wiring) -> None:
-        super().__init__(wiring.view, wiring.fold)
+        super().__init__(wiring.view, wiring.fold, wiring.counts)
         self._wiring = wiring
         self._closed = False
 

@@ -8,9 +8,12 @@ from functools import partial, wraps
 from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
+import msgspec
+
 from sapwood.actors.environment import Environment
 from sapwood.actors.navigation.branches import Branch, branches
 from sapwood.actors.outgoing import marked
+from sapwood.actors.outgoing.comparing import Comparison
 from sapwood.actors.projection.counts import Counts
 from sapwood.actors.projection.fold import Fold
 from sapwood.actors.projection.system_prompt import rendered, replay
@@ -27,7 +30,7 @@ from sapwood.events.stats import SessionStats
 from sapwood.opening import open_store
 from sapwood.store.port import Store
 from sapwood.store.tree import Tree
-from sapwood.taking import take_counter, take_model, take_path
+from sapwood.taking import take_counter, take_flag, take_model, take_path
 
 P = ParamSpec("P")
 R = TypeVar("R", bound="Reading")
@@ -50,9 +53,10 @@ class Reading:
     Tokens are counted once an entry: whoever asks first waits for it, a tenth of a second a megabyte.
     """
 
-    def __init__(self, view: View, fold: Callable[[], Fold]) -> None:
+    def __init__(self, view: View, fold: Callable[[], Fold], counts: Counts) -> None:
         self._view = view
         self._totals = Totals(view)
+        self._comparison = Comparison(view, counts)
         self._fold = fold
         """The present fold: that of an open session is made anew with the actor that owns it."""
 
@@ -135,9 +139,16 @@ class Reading:
         return fold.usage(model)
 
     @in_place
-    def stats(self) -> SessionStats:
-        """What the session has cost, by model and by purpose, and how much is in it: sums over the whole log (T6)."""
-        return self._totals.stats()
+    def stats(self, *, counting: bool = False) -> SessionStats:
+        """What the session has cost, by model and by purpose, and how much is in it: sums over the whole log (T6).
+
+        `counting`: also how the tokens that providers reported of each request compare with those that are counted here (T4). That
+        counts all that was ever sent: the first time a tenth of a second a megabyte, and the time to load the counter; later what came.
+        """
+        stats = self._totals.stats()
+        if not take_flag(counting, "counting"):
+            return stats
+        return msgspec.structs.replace(stats, counting=self._comparison.counting())
 
     @property
     @in_place
@@ -163,8 +174,9 @@ class ReadSession(Reading):
     def _begin(self, store: Store, counter: CounterName) -> None:
         """Read this store from now on."""
         view = View(store)
-        fold = Fold(view, Counts(counter_source(counter)))
-        super().__init__(view, lambda: fold)
+        counts = Counts(counter_source(counter))
+        fold = Fold(view, counts)
+        super().__init__(view, lambda: fold, counts)
         self._store = store
 
     def close(self) -> None:

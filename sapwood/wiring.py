@@ -128,6 +128,7 @@ class Wiring:
     lease: Lease
     view: View
     fold: Callable[[], Fold]
+    counts: Counts
     let_go: Callable[[], Awaitable[None]]
     """Closes the store, when nothing is being written."""
     chosen: Chosen
@@ -331,6 +332,7 @@ def wire(  # noqa: PLR0917 - it is what a session is made of
         lease=lease,
         view=view,
         fold=folds.present,
+        counts=counts,
         let_go=committer.let_go,
         chosen=chosen,
         providers=host.providers,

@@ -75,6 +75,7 @@ class Totals:
             by_purpose=everything.by_purpose,
             own=self._own.bill(),
             inherited=self._inherited.bill(),
+            counting=None,  # somebody else's to say
         )
 
     def _is_marked_anew(self) -> bool:

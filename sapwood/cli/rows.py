@@ -7,11 +7,12 @@ from typing import Final
 
 import msgspec
 
+from sapwood.cli.context import COUNTERS
 from sapwood.cli.drawing import session_json
 from sapwood.cli.outcome import spent_json
 from sapwood.events.base import Json
 from sapwood.events.catalog import ListedSession, ScannedSession
-from sapwood.events.stats import Billed, SessionStats, Spent
+from sapwood.events.stats import Billed, CounterCheck, SessionStats, Spent
 from sapwood.reading import Reading
 from sapwood.words.wording import Line, Piece, counted, cut, line, named, visible
 
@@ -94,6 +95,8 @@ def stats_lines(session: Reading, stats: SessionStats) -> Iterator[Line]:
     yield from bill_lines("own" if stats.inherited.spent.calls else "", stats.own)
     if stats.inherited.spent.calls:
         yield from bill_lines("inherited, paid for in the session that this one is a fork of", stats.inherited)
+    if stats.counting is not None:
+        yield from counting_lines(stats.counting)
 
 
 def bill_lines(title: str, bill: Billed) -> Iterator[Line]:
@@ -105,6 +108,18 @@ def bill_lines(title: str, bill: Billed) -> Iterator[Line]:
     for by, some in (("model", bill.by_model), ("purpose", bill.by_purpose)):
         for key, spent in sorted(some.items()):
             yield _spent_line(f"{by} {cut(key, 40)}", spent)
+
+
+def counting_lines(counting: CounterCheck) -> Iterator[Line]:
+    """What providers reported of requests, beside what was counted, by model."""
+    if counting.counter is None:
+        yield line("  no answer tells what its request had, so there is nothing to compare counts with")
+        return
+    title = f"counted by {COUNTERS[counting.counter]}"
+    yield line(Piece(f"  {title:30}{'answers':>7}{'reported':>13}{'counted':>12}  reported to counted", "dim"))
+    for model, one in sorted(counting.by_model.items()):
+        of = f"{f'model {cut(model, 40)}':30}{one.answers:>7,}{one.reported:>13,}{one.counted:>12,}"
+        yield line(f"  {of}  {one.ratio:.2f}")
 
 
 def stats_json(stats: SessionStats) -> Json:
@@ -119,6 +134,7 @@ def stats_json(stats: SessionStats) -> Json:
         "compactions": stats.compactions,
         "own": bill_json(stats.own),
         "inherited": bill_json(stats.inherited),
+        "counting": None if stats.counting is None else _counting_json(stats.counting),
     }
 
 
@@ -134,6 +150,14 @@ def bill_json(bill: Billed) -> Json:
         "byModel": {key: spent_json(spent) for key, spent in sorted(bill.by_model.items())},
         "byPurpose": {key: spent_json(spent) for key, spent in sorted(bill.by_purpose.items())},
     }
+
+
+def _counting_json(counting: CounterCheck) -> Json:
+    compared = {
+        model: {"answers": one.answers, "reported": one.reported, "counted": one.counted, "ratio": one.ratio}
+        for model, one in sorted(counting.by_model.items())
+    }
+    return {"counter": counting.counter, "byModel": compared}
 
 
 def _spent_line(what: str, spent: Spent) -> Line:

@@ -7,12 +7,16 @@ import click
 
 @click.command("stats")
 @click.argument("sessions", type=click.Path(), nargs=-1, required=True, metavar="SESSION...")
+@click.option(
+    "--counting", is_flag=True, help="Also how near our own count of tokens comes to what providers reported."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document instead of lines.")
-def command(sessions: tuple[str, ...], *, as_json: bool) -> int:
+def command(sessions: tuple[str, ...], *, counting: bool, as_json: bool) -> int:
     """Tell how much is in each SESSION, a file or an id, and what it has cost, by model and by purpose. The files are only read.
 
     Every call that was billed is in the sums once, on whatever branch, and what is summed up stays in them. What a fork has from its
     parent is told apart, and is not in the sum over several sessions: the parent paid for it. A cost that nobody knows is not guessed.
+    --counting goes through all that was ever sent, and tells by model what providers reported of requests beside what is counted of them.
 
     \b
     Exit code: 0 told, 2 a file that cannot be read, 4 a file that is no session; of several files the highest.
@@ -23,9 +27,10 @@ def command(sessions: tuple[str, ...], *, as_json: bool) -> int:
 
     \b
     The JSON: {"sessions": [{"session": as `sapwood show` has it, "entries", "messages", "userMessages", "answers",
-    "toolCalls", "toolResults", "compactions", "own", "inherited"}], "own": the sum of what is own}; own and inherited are
-    {"spent", "byModel", "byPurpose"}, with {"calls", "input", "output", "cacheRead", "cacheWrite", "total", "cost",
-    "unpriced"} of each; the cost is null if none is known. Of a file with no session to read, {"path", "status",
+    "toolCalls", "toolResults", "compactions", "own", "inherited", "counting"}], "own": the sum of what is own}; own and
+    inherited are {"spent", "byModel", "byPurpose"}, with {"calls", "input", "output", "cacheRead", "cacheWrite", "total",
+    "cost", "unpriced"} of each; the cost is null if none is known. counting is null without --counting, else {"counter",
+    "byModel": {MODEL: {"answers", "reported", "counted", "ratio"}}}. Of a file with no session to read, {"path", "status",
     "error"}, as `sapwood check` has them.
     """
     from sapwood.cli.printing import Printer
@@ -38,7 +43,7 @@ def command(sessions: tuple[str, ...], *, as_json: bool) -> int:
     for one in sessions:
         try:
             with session_at(one) as session:
-                stats = session.stats()
+                stats = session.stats(counting=counting)
                 own += stats.own
                 if as_json:
                     reports.append(session_stats_json(session, stats))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from sapwood.events.stats import NO_BILL, Billed, SessionStats, Spent
+from sapwood.events.stats import NO_BILL, Billed, Compared, CounterCheck, SessionStats, Spent
 
 
 def test_they_have_a_json_form_and_come_back() -> None:
@@ -30,3 +30,12 @@ def test_bills_are_added_key_by_key() -> None:
     )
     assert one + NO_BILL == one
     assert Billed() == NO_BILL
+
+
+def test_requests_are_added_and_stand_to_each_other() -> None:
+    both = Compared(answers=1, reported=3, counted=4) + Compared(answers=2, reported=6, counted=2)
+
+    assert both == Compared(answers=3, reported=9, counted=6)
+    assert both.ratio == 1.5
+    assert Compared(reported=1).ratio is None
+    assert CounterCheck().by_model is not CounterCheck().by_model

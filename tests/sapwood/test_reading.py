@@ -5,12 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from sapwood import CannotOpen, Model, NotASession, Refused, read
+from sapwood import (
+    CannotOpen,
+    Environment,
+    Model,
+    NotASession,
+    Refused,
+    Runtime,
+    Scripted,
+    ScriptedAnswer,
+    Usage,
+    read,
+)
 from sapwood.events.errors import StoreClosed
 from sapwood.store.memory import MemoryStore
-from tests.build import HEADER
+from tests.build import HEADER, MODEL
 from tests.real import REAL, needs_real
 
 DATA = Path(__file__).parents[1] / "data"
@@ -119,3 +131,36 @@ def test_what_a_session_has_cost_is_all_that_was_billed() -> None:
         assert stats.spent.calls >= stats.answers > 0
         for parts in (stats.by_purpose, stats.by_model):
             assert sum(one.total for one in parts.values()) == stats.spent.total > 0
+
+
+def test_counts_are_compared_with_reports_only_for_who_asks() -> None:
+    with read(DATA / "pi-ringing-v3.jsonl", counter="heuristic") as past:
+        assert past.stats().counting is None
+        asked = past.stats(counting=True)
+
+        assert asked.counting is not None
+        assert asked.counting.counter == "heuristic"
+        assert set(asked.counting.by_model) <= set(asked.by_model)
+        assert 0 < sum(one.answers for one in asked.counting.by_model.values()) <= asked.answers
+        assert msgspec.structs.replace(asked, counting=None) == past.stats()
+        with pytest.raises(Refused):
+            past.stats(counting=1)  # type: ignore[arg-type] # a host may say anything
+
+
+async def test_an_open_session_goes_on_comparing_and_what_decides_does_not_look_at_it() -> None:
+    said = [ScriptedAnswer(text="yes", usage=Usage.of(input=n, output=1)) for n in (10, 2000)]
+    counted = list[int]()
+    async with (
+        Runtime(providers=[Scripted({"turn": said})], environment=Environment.scripted(), counter="heuristic") as world,
+        world.open_session(None, model=MODEL) as session,
+    ):
+        for reported in (10, 2010):
+            await session.prompt("four")
+            before = session.measured()
+            counting = session.stats(counting=True).counting
+            assert counting is not None
+            assert counting.by_model["scripted/talker"].reported == reported
+            counted.append(counting.by_model["scripted/talker"].counted)
+            assert session.measured() == before
+
+    assert counted == [1, 4]  # the prompt; then it again, the answer and the next prompt

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
+from hypothesis import strategies as st
 
 from sapwood.actors.projection.fold import Fold
 from sapwood.actors.session_log.view import View
@@ -87,6 +88,19 @@ def edit(name: str, parent: str, target: str, content: str | None) -> ContextEdi
     )
 
 
+def watched(log: Log) -> list[int]:
+    """The entries that are read from now on."""
+    decoded: list[int] = []
+    entry = log.view.entry
+
+    def watching(index: int) -> Entry:
+        decoded.append(index)
+        return entry(index)
+
+    log.view.entry = watching  # type: ignore[method-assign]
+    return decoded
+
+
 def chain(*names: str) -> Log:
     log = Log()
     for parent, name in zip([None, *names], names, strict=False):
@@ -121,3 +135,8 @@ KINDS: Final[Sequence[Make]] = [
     ),
 ]
 """One of each kind that means something to the model, and of some that do not."""
+
+STEPS = st.lists(
+    st.tuples(st.integers(0, len(KINDS) - 1), st.integers(0, 30), st.integers(0, 30), st.booleans()), max_size=25
+)
+"""(kind, steps back to the parent, steps back to the target, whether the fold pulls)"""

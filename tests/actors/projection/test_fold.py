@@ -25,21 +25,8 @@ from sapwood.events.ids import EntryId
 from sapwood.events.messages import Message
 from sapwood.events.requests import Measure, Project, Survey
 from sapwood.store.memory import MemoryStore
-from tests.actors.projection.logs import KINDS, Log, chain, compaction, edit, said
+from tests.actors.projection.logs import KINDS, STEPS, Log, chain, compaction, edit, said, watched
 from tests.build import HEADER, MODEL, TIME, assistant, message_entry, system, usage, user
-
-
-def watched(log: Log) -> list[int]:
-    """The entries that are read from now on."""
-    decoded: list[int] = []
-    entry = log.view.entry
-
-    def watching(index: int) -> Entry:
-        decoded.append(index)
-        return entry(index)
-
-    log.view.entry = watching  # type: ignore[method-assign]
-    return decoded
 
 
 def test_without_a_compaction_the_whole_path_speaks() -> None:
@@ -329,12 +316,6 @@ def test_what_stands_above_a_compaction_is_not_read() -> None:
 
     assert [item.entry_id for item in context.items] == ["c1", "a1"]
     assert set(decoded) == {2, 3}
-
-
-STEPS = st.lists(
-    st.tuples(st.integers(0, len(KINDS) - 1), st.integers(0, 30), st.integers(0, 30), st.booleans()), max_size=25
-)
-"""(kind, steps back to the parent, steps back to the target, whether the fold pulls)"""
 
 
 @given(STEPS)

@@ -76,3 +76,24 @@ def test_what_is_no_session_is_told_and_the_others_all_the_same(
     assert (result.return_value, "1 prompt" in result.stdout) == (code, True)
     assert str(odd) in result.stderr
     assert told(odd, good)["sessions"][0]["status"] == status
+
+
+def test_counting_tells_by_model_what_was_reported_beside_what_is_counted() -> None:
+    pi = DATA / "pi-ringing-v3.jsonl"
+    (one,) = told("--counting", pi)["sessions"]
+    lines = stats("--counting", pi).stdout.splitlines()
+
+    assert one["counting"]["counter"] == "o200k_base"
+    for model, compared in one["counting"]["byModel"].items():
+        assert compared["ratio"] == compared["reported"] / compared["counted"]
+        assert any(f"model {model}" in line and line.endswith(f"  {compared['ratio']:.2f}") for line in lines)
+    assert sum("  counted by o200k_base" in line for line in lines) == 1
+
+
+def test_counting_is_asked_for_and_may_find_nothing(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.jsonl"
+    empty.write_bytes(put(tmp_path, "s").read_bytes().splitlines(keepends=True)[0])
+
+    assert told(empty)["sessions"][0]["counting"] is None
+    assert told("--counting", empty)["sessions"][0]["counting"] == {"counter": None, "byModel": {}}
+    assert "nothing to compare" in stats("--counting", empty).stdout
