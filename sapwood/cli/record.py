@@ -10,8 +10,9 @@ from sapwood.cli.trouble import CANNOT, DIFFERENT, Trouble, complain
 @click.command("record")
 @click.argument("story", metavar="FILE", type=click.Path())
 @click.argument("recording", type=click.Path())
+@click.option("--json", "as_json", is_flag=True, help="Say what was recorded in one JSON document.")
 @click.pass_context
-def command(ctx: click.Context, story: str, recording: str) -> None:
+def command(ctx: click.Context, story: str, recording: str, *, as_json: bool) -> None:
     """Play the scenario FILE, and record its session in the new file RECORDING.
 
     A live session is recorded by `sapwood run --record` and `sapwood chat --record`, or by `open_session(record=…)` of a program.
@@ -24,9 +25,13 @@ def command(ctx: click.Context, story: str, recording: str) -> None:
     \b
     Example:
       sapwood record scenarios/first_talk.yaml first_talk.recording
+
+    \b
+    The JSON: {"scenario", "recording", "ok": whether it went as the scenario expects}.
     """
     from functools import partial
 
+    from sapwood.cli.printing import Printer
     from sapwood.scenario import ScenarioError, load, run
     from sapwood.scenario.running import in_virtual_time
 
@@ -39,4 +44,6 @@ def command(ctx: click.Context, story: str, recording: str) -> None:
         ctx.exit(CANNOT)
     if played.broken is not None and not played.steps:
         raise Trouble(played.broken)
+    if as_json:
+        Printer().json({"scenario": story, "recording": recording, "ok": not played.differences})
     ctx.exit(DIFFERENT if played.differences else 0)

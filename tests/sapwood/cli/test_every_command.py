@@ -111,9 +111,12 @@ TABLE: Final[Mapping[str, Row]] = {
         writes=True,
     ),
     "replay": Row(("{file}",), dict.fromkeys(FILES, 2)),
+    "record": Row(("{file}", "{folder}/to.recording"), dict.fromkeys(FILES, 2)),
 }
 ASKING: Final = ("run", "chat")
 """They go on with a session, and ask a model: their own tests have them, and here stands what keeps them from it."""
+LASTING: Final = ("follow", "serve-local")
+"""They go on until they are ended: their own tests have them, and here stands what keeps `follow` from it."""
 
 
 def invoked(*args: str) -> Result:
@@ -135,7 +138,20 @@ def seen(folder: Path) -> dict[str, tuple[bytes, int]]:
 
 
 def test_every_command_is_in_the_table() -> None:
-    assert TABLE.keys() | {*ASKING} == COMMANDS.keys()
+    assert TABLE.keys() | {*ASKING, *LASTING} == COMMANDS.keys()
+
+
+@pytest.mark.parametrize(("case", "code"), [("missing", 2), ("foreign", 4)])
+def test_nobody_follows_what_is_no_session(case: Case, code: int, tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    FILES[case](path)
+    before = seen(tmp_path)
+
+    ran, told = invoked("follow", str(path)), invoked("follow", "--json", str(path))
+
+    assert (code_of(ran), code_of(told)) == (code, code)
+    assert json.loads(told.stdout).keys() == TROUBLE
+    assert seen(tmp_path) == before
 
 
 @pytest.mark.slow

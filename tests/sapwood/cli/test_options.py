@@ -16,7 +16,22 @@ def test_both_commands_have_the_same_options_in_the_same_order() -> None:
         for command in (run_command, chat_command)
     )
 
-    assert run == chat == ["--model", "--session", "--keep", "--tools", "--base-url", "--key-env", "--window", "--json"]
+    assert (
+        run
+        == chat
+        == [
+            "--model",
+            "--session",
+            "--keep",
+            "--tools",
+            "--extension",
+            "--base-url",
+            "--record",
+            "--key-env",
+            "--window",
+            "--json",
+        ]
+    )
 
 
 def test_a_model_must_be_named() -> None:

@@ -22,6 +22,9 @@ def test_a_story_is_recorded_and_its_recording_is_the_same(tmp_path: Path) -> No
     replayed = command("replay", path)
 
     assert (recorded.exit_code, recorded.output) == (0, "")
+    story, again = written(tmp_path, TALK), tmp_path / "again"
+    told = command("record", story, again, "--json")
+    assert json.loads(told.stdout) == {"scenario": str(story), "recording": str(again), "ok": True}
     assert (replayed.exit_code, replayed.stdout) == (0, f"{path}: the same: 15 events, 2 entries\n")
     assert json.loads(command("replay", path, "--json").stdout)["recordings"][0]["ok"] is True
 
