@@ -72,9 +72,8 @@ def scan_windows(windows_of: Iterable[Window], read: Read) -> Scanned:
 def scan_more(
     held: Scanned, data: bytes, offset: int, earlier: Callable[[int], bytes | None] = lambda _: None
 ) -> tuple[Damage, ...]:
-    """Take in what somebody else has written since, from `offset` of the file on: whole lines, and the first begins there.
+    """Take in whole lines that somebody else has written since; the first, which may have begun before, begins at `offset`.
 
-    That is where the last line began, if it had no end and was gone on with: it is read again, and what was an entry then is one still.
     `earlier` gives the bytes of an entry that was there before; None if they are not to be had: then nothing is the same as it.
     Returns what is wrong with it. What stands for all, or for several in a row, stands for those that are read at one time.
     """
