@@ -106,6 +106,11 @@ class Commanding(Reading):
         taken = None if instructions is None else take_text(instructions, "instructions")
         return await self._ask(Compact(entry_id=self._new_id(), instructions=taken, ask_extensions=ask_extensions))
 
+    async def compact_for_extension(self, instructions: str | None) -> Compacted:
+        """As `compact`, of an extension: `Heard.lent` heard of it when it was asked for."""
+        taken = None if instructions is None else take_text(instructions, "instructions")
+        return await self._ask(Compact(entry_id=self._new_id(), instructions=taken), lent=True)
+
     async def navigate(
         self,
         target: EntryId | None,
@@ -223,17 +228,20 @@ class Commanding(Reading):
         except SapwoodError as error:
             raise self._told(error) from error
 
-    async def _ask(self, command: Ask[T], *, again: bool = True) -> T:
-        """Ask the agent: `again` for what may be done twice, if the agent crashed before it answered."""
+    async def _ask(self, command: Ask[T], *, again: bool = True, lent: bool = False) -> T:
+        """Ask the agent: `again` for what may be done twice, if the agent crashed before it answered; `lent` for what was heard of."""
         self._wiring.agent.guard()
         if self._closed:
             raise SessionClosed
-        await self._wiring.heard.rest()
-        number = self._wiring.heard.host(command)
+        number = 0
+        if not lent:
+            await self._wiring.heard.rest()
+            number = self._wiring.heard.host(command)
         try:
             return await (insist(self._wiring.agent, command) if again else self._wiring.agent.ask(command))
         except trio.Cancelled:
-            self._wiring.heard.left(number)
+            if not lent:
+                self._wiring.heard.left(number)
             raise
         except SapwoodError as error:
             raise self._told(error) from error

@@ -1,13 +1,14 @@
-"""Who hears what a host does with a session: a recorder, or nobody."""
+"""Who hears what a host and its extensions do with a session: a recorder, or nobody."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
 
 class Heard(Protocol):
-    """Who hears what a host does: who records a session."""
+    """Who hears what is done to a session: who records it."""
 
     async def rest(self) -> None:
         """Return when the session has come to rest, so that what the host does next begins from there."""
@@ -21,8 +22,16 @@ class Heard(Protocol):
         """The host does this; its number."""
         ...
 
+    def lent(self, value: object) -> int:
+        """An extension has this done by its session; its number."""
+        ...
+
     def left(self, number: int) -> None:
-        """The host has left what it did, before it was done."""
+        """Who did it has left it, before it was done."""
+        ...
+
+    def beside(self, key: str, work: Callable[[], Awaitable[object]]) -> Callable[[], Awaitable[object]]:
+        """What an extension does beside its session, as it is to be run. It is foreign code."""
         ...
 
 
@@ -38,5 +47,11 @@ class Unheard:
     def host(self, value: object) -> int:  # noqa: ARG002 - the port's
         return 0
 
+    def lent(self, value: object) -> int:  # noqa: ARG002 - the port's
+        return 0
+
     def left(self, number: int) -> None:
         pass
+
+    def beside(self, key: str, work: Callable[[], Awaitable[object]]) -> Callable[[], Awaitable[object]]:  # noqa: ARG002 - the port's
+        return work

@@ -7,6 +7,7 @@ extension's own, when nobody has it.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from itertools import count
 from typing import TypeVar
 
 import trio
@@ -39,18 +40,26 @@ class Lending:
     def __init__(self, session: Session, wiring: Wiring) -> None:
         self._session = session
         self._wiring = wiring
+        self._works = count(1)
 
     async def append_custom(self, custom_type: str, data: Json) -> EntryId:
-        return await self._append(DraftState(custom_type=take_text(custom_type, "a custom type"), data=take_json(data)))
+        return await self.append(DraftState(custom_type=take_text(custom_type, "a custom type"), data=take_json(data)))
 
     async def label(self, entry_id: EntryId, label: str | None) -> EntryId:
         if entry_id not in self._wiring.view.tree:
             raise Refused("unknown-entry", f"Entry {entry_id} not found")
         text = None if label is None else take_text(label, "a label")
-        return await self._append(DraftLabel(target_id=entry_id, label=text))
+        return await self.append(DraftLabel(target_id=entry_id, label=text))
+
+    async def append(self, draft: Draft) -> EntryId:
+        """Append what is right: at once, at the leaf."""
+        return await self._kept({"type": "append", "draft": draft}, lambda: self._append(draft))
 
     async def set_name(self, name: str | None) -> EntryId:
         text = None if name is None else take_text(name, "a name")
+        return await self._kept({"type": "set_name", "name": text}, lambda: self._set_name(text))
+
+    async def _set_name(self, text: str | None) -> EntryId:
         pen = self._wiring.pen
         named = SessionInfo(id=pen.new_id(), parent_id=None, timestamp=pen.environment.timestamp(), name=text)
         entry_id = await self._write(named)
@@ -64,6 +73,8 @@ class Lending:
         return self._session.say_for_extension("steer" if now else "follow_up", text, images)
 
     def prompt(self, extension: str, text: str, images: Sequence[ImageContent]) -> Deferred[Delivered]:
+        self._wiring.heard.lent({"type": "prompt", "extension": extension, "text": text, "images": tuple(images)})
+
         async def said() -> Delivered:
             outcome = await self._session.say_for_extension("prompt", text, images).outcome()
             if not isinstance(outcome, Delivered):
@@ -73,13 +84,15 @@ class Lending:
         return self._later(extension, "prompt", said)
 
     def compact(self, extension: str, instructions: str | None) -> Deferred[Compacted]:
-        return self._later(extension, "compact", lambda: self._session.compact(instructions))
+        self._wiring.heard.lent({"type": "compact", "extension": extension, "instructions": instructions})
+        return self._later(extension, "compact", lambda: self._session.compact_for_extension(instructions))
 
     def append_message(
         self, extension: str, custom_type: str, content: UserContent, *, display: bool, details: Json
     ) -> Deferred[EntryId]:
         kind, facts = take_text(custom_type, "a custom type"), take_json(details)
         draft = DraftMessage(custom_type=kind, content=content, display=display, details=facts)
+        self._wiring.heard.lent({"type": "append_message", "extension": extension, "draft": draft})
         return self._later(extension, "append_message", lambda: self._append(draft))
 
     def start_soon(self, extension: str, work: Callable[[], Awaitable[object]]) -> None:
@@ -88,7 +101,9 @@ class Lending:
                 failure = ExtensionError(extension=extension, event="background", error_message=str(error))
                 self._wiring.pen.publish(failure)
 
-        self._begin(extension, "background", work, ended)
+        self._wiring.heard.lent({"type": "start_soon", "extension": extension})
+        beside = self._wiring.heard.beside(f"work {next(self._works)}", work)
+        self._begin(extension, "background", beside, ended)
 
     def _later(self, extension: str, what: str, work: Callable[[], Awaitable[T]]) -> Deferred[T]:
         deferred = Deferred[T](self._wiring.agent.guard)
@@ -143,6 +158,16 @@ class Lending:
             except Refused as refusal:
                 if refusal.reason != "busy":
                     raise
+
+    async def _kept(self, told: Json, work: Callable[[], Awaitable[EntryId]]) -> EntryId:
+        heard = self._wiring.heard
+        await heard.rest()
+        number = heard.lent(told)
+        try:
+            return await work()
+        except trio.Cancelled:
+            heard.left(number)
+            raise
 
     async def _append(self, draft: Draft) -> EntryId:
         pen = self._wiring.pen

@@ -271,7 +271,10 @@ async def open_wired(store: Store, host: Host, *, tap: Tap | None, line: Line | 
             wiring = wire(system, ring, store, view, lease, host)
             session = Session(wiring)
             try:
-                await wiring.attendance.begins(Lending(session, wiring), reason)
+                lending = Lending(session, wiring)
+                if line is not None:
+                    line.opened(session, lending)
+                await wiring.attendance.begins(lending, reason)
                 yield session
             finally:
                 await session.close()

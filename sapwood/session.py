@@ -101,7 +101,10 @@ class Session(Commanding):
     def say_for_extension(
         self, how: Literal["prompt", "steer", "follow_up"], text: str, images: Sequence[ImageContent] = ()
     ) -> Handle:
-        """As `submit`, `steer` and `follow_up`: extensions that are asked about inputs are told that one of them says it."""
+        """As `submit`, `steer` and `follow_up`: extensions that are asked about inputs are told that one of them says it.
+
+        A prompt is one that is said later: `Heard.lent` heard of it when it was asked for.
+        """
         kinds: dict[str, type[Prompt | Steer | FollowUp]] = {"prompt": Prompt, "steer": Steer, "follow_up": FollowUp}
         return self._say(kinds[how], text, images, source="extension")
 
@@ -202,7 +205,8 @@ class Session(Commanding):
         withdraw = None if kind is Prompt else self._withdraw
         handle = self._wiring.shelf.put(taken, self._wiring.agent.guard, withdraw)
         said = kind(input=taken)
-        self._wiring.heard.host(said)
+        if source == "host" or kind is not Prompt:
+            self._wiring.heard.host(said)
         self._deliver(said)
         return handle
 

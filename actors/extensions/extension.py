@@ -106,6 +106,13 @@ class Extension:
         """In the order of registration."""
         return tuple(self._tools)
 
+    def changed(self, handler: Callable[[Handler], Handler], section: Callable[[str, Section], Section]) -> Extension:
+        """The same one with something done to each handler and section, and without its tools."""
+        other = Extension(self._name)
+        other._handlers = [handler(one) for one in self._handlers]
+        other._sections = {name: section(name, one) for name, one in self._sections.items()}
+        return other
+
     @overload
     def on(self, question: type[Q], *, limit: float | UnsetType | None = UNSET) -> On[Q]: ...
     @overload
@@ -257,22 +264,12 @@ class Registered:
         """Who is asked, in order."""
         return self._handlers.get(question, ())
 
-    @property
-    def all(self) -> tuple[Handler, ...]:
-        """Every handler, by question in the order of their first registration."""
-        return tuple(one for asked in self._handlers.values() for one in asked)
+    def changed(self, handler: Callable[[Handler], Handler], section: Callable[[str, Section], Section]) -> Registered:
+        """The same extensions with something done to each handler and section, in their order: who stands before them.
 
-    def added(self, handler: Handler) -> Registered:
-        """The same handlers and one more."""
-        other = Registered()
-        other._handlers = {**self._handlers, handler.question: (*self.of(handler.question), handler)}
-        return other
-
-    def changed(self, change: Callable[[Handler], Handler]) -> Registered:
-        """The same handlers with something done to each: who stands between them and the session."""
-        other = Registered()
-        other._handlers = {question: tuple(map(change, asked)) for question, asked in self._handlers.items()}
-        return other
+        Their tools are not among them: a session has those from its opening.
+        """
+        return Registered(one.changed(handler, section) for one in self.extensions)
 
 
 def event_of(question: type[Question[Any] | News]) -> str:

@@ -70,6 +70,8 @@ AnyAnswer = (
     | ChangeHeaders
     | ChangePayload
 )
+FAILED_CLOSED: Final = "the call was not run: the extension"
+"""How it begins what the model is told of a call that an extension was to decide on, and failed to (H2)."""
 MOST_WORDS: Final = 500
 """Characters of what went wrong that a model reads of a call that a failing handler blocked: its event has all of them."""
 
@@ -266,4 +268,4 @@ def _gone(earlier: AnyAnswer, now: AnyAnswer) -> list[str]:
 
 def _blocked(extension: str, failed: NoAnswer) -> Block:
     why = failed.why if len(failed.why) <= MOST_WORDS else f"{failed.why[:MOST_WORDS]} …"
-    return Block(reason=f"the call was not run: the extension {extension!r}, which decides on it, failed: {why}")
+    return Block(reason=f"{FAILED_CLOSED} {extension!r}, which decides on it, failed: {why}")

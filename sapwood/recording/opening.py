@@ -13,7 +13,9 @@ import attrs
 import msgspec
 from cattrs import Converter
 
-from sapwood.actors.agent.prepare import SystemPrompt
+from sapwood.actors.agent.prepare import Section, SystemPrompt
+from sapwood.actors.extensions.extension import Extension
+from sapwood.actors.model.providers.base import Provider, Watched
 from sapwood.actors.tools.tool import Kind, Mode, Tool
 from sapwood.events.base import Json
 from sapwood.events.context import CounterName
@@ -64,9 +66,27 @@ class ToldPrompt:
 class ToldHandler:
     """One handler of an extension."""
 
-    extension: str
     event: str
     limit: float | None
+
+
+@attrs.frozen(kw_only=True)
+class ToldExtension:
+    """An extension, without its code. Its tools are among the session's."""
+
+    name: str
+    handlers: list[ToldHandler]
+    sections: list[ToldSection]
+
+
+@attrs.frozen(kw_only=True)
+class ToldProvider:
+    """A provider, without what it says."""
+
+    api: str | None
+    """Its wire."""
+    watched: bool
+    """Whether extensions have a part in its requests (M9)."""
 
 
 @attrs.frozen(kw_only=True)
@@ -81,9 +101,11 @@ class Opened:
     durability: Durability
     tools: list[ToldTool] | None
     prompt: ToldPrompt | None
-    providers: dict[str, str | None]
-    """The wire of each provider that a model names, by its name."""
-    handlers: list[ToldHandler]
+    providers: dict[str, ToldProvider]
+    """By their names."""
+    extensions: list[ToldExtension]
+    redacts: bool
+    """Whether there is a redactor."""
 
 
 def opened_out(opened: Opened) -> Json:
@@ -113,11 +135,23 @@ def told_tool(tool: Tool) -> ToldTool:
     )
 
 
+def told_provider(provider: Provider) -> ToldProvider:
+    return ToldProvider(api=getattr(provider, "api", None), watched=isinstance(provider, Watched))
+
+
+def told_extension(extension: Extension) -> ToldExtension:
+    handlers = [ToldHandler(event=one.event, limit=one.limit) for one in extension.handlers]
+    return ToldExtension(name=extension.name, handlers=handlers, sections=_told_sections(extension.sections))
+
+
+def _told_sections(sections: Mapping[str, Section]) -> list[ToldSection]:
+    return [ToldSection(name=name, text=one if isinstance(one, str) else None) for name, one in sections.items()]
+
+
 def told_prompt(prompt: SystemPrompt) -> ToldPrompt:
-    asked: Mapping[str, object] = {"": prompt.preamble, **prompt.sections}
     context = prompt.project_context
     return ToldPrompt(
-        sections=[ToldSection(name=name, text=one if isinstance(one, str) else None) for name, one in asked.items()],
+        sections=_told_sections({"": prompt.preamble, **prompt.sections}),
         skills=dict(prompt.skills),
         project_context=context if isinstance(context, bool) else str(context),
         cwd=prompt.cwd,

@@ -12,7 +12,7 @@ import os
 import threading
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
-from typing import Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 import trio
 from msgspec import to_builtins
@@ -24,12 +24,17 @@ from sapwood.events.base import Json
 from sapwood.events.codec import encode_header
 from sapwood.events.context import CounterName
 from sapwood.events.errors import CannotWrite, Refused
-from sapwood.recording.opening import Opened, ToldHandler, opened_out, told_prompt, told_tool
-from sapwood.recording.tape import VERSION, Opening, Thing, written
+from sapwood.recording.line import apart
+from sapwood.recording.opening import Opened, opened_out, told_extension, told_prompt, told_provider, told_tool
+from sapwood.recording.tape import VERSION, Kind, Opening, Thing, written
 from sapwood.recording.values import error_out
 from sapwood.store.disk import Disk, write_all
 from sapwood.store.port import Store
 from sapwood.wiring import Host
+
+if TYPE_CHECKING:
+    from sapwood.lending import Lending
+    from sapwood.session import Session
 
 T = TypeVar("T")
 
@@ -49,6 +54,7 @@ class Recorder:
         self._seq = 0
         self._calls = 0
         self._hosting = False
+        self._thread = threading.get_ident()
         self.trouble: str | None = None
 
     def open(self, opening: Opening) -> None:
@@ -95,7 +101,8 @@ class Recorder:
 
     def drawn(self, key: str, make: Callable[[], Json]) -> Json:
         value = make()
-        self._note("drawn", f"host {key}" if self._hosting else key, value)
+        hosts = self._hosting and threading.get_ident() == self._thread
+        self._note("drawn", f"host {key}" if hosts else key, value)
         return value
 
     async def rest(self) -> None:
@@ -120,6 +127,17 @@ class Recorder:
         self._note("host", str(self._calls), to_builtins(value))
         return self._calls
 
+    def lent(self, value: object) -> int:
+        self._calls += 1
+        self._note("lent", str(self._calls), to_builtins(value))
+        return self._calls
+
+    def opened(self, session: Session, lending: Lending) -> None:
+        """What it does is heard."""
+
+    def beside(self, key: str, work: Callable[[], Awaitable[object]]) -> Callable[[], Awaitable[object]]:
+        return apart(self, key, work)
+
     def left(self, number: int) -> None:
         self._note("left", f"host {number}")
 
@@ -138,7 +156,7 @@ class Recorder:
 
     def _note(
         self,
-        kind: Literal["came", "drawn", "host", "told", "left", "event", "entry", "end"],
+        kind: Kind,
         key: str = "",
         value: Json = None,
     ) -> None:
@@ -203,8 +221,7 @@ def _opened(host: Host, counter: CounterName) -> Opened:
         durability=host.durability,
         tools=None if chosen.active is None else [told_tool(one) for one in chosen.known.values()],
         prompt=None if host.system_prompt is None else told_prompt(host.system_prompt),
-        providers={name: getattr(one, "api", None) for name, one in host.providers.items()},
-        handlers=[
-            ToldHandler(extension=one.extension, event=one.event, limit=one.limit) for one in host.registered.all
-        ],
+        providers={name: told_provider(one) for name, one in host.providers.items()},
+        extensions=[told_extension(one) for one in host.registered.extensions],
+        redacts=host.redactor is not None,
     )

@@ -1,14 +1,18 @@
-"""Doing again what a host did to a session, as a recording has it."""
+"""Doing again what a host did to a session, and what extensions had it do, as a recording has it."""
 
 from __future__ import annotations
 
 from typing import Final
 
 import msgspec
+import trio
 
 from sapwood.events.base import Json
 from sapwood.events.commands import Abort, AnyCommand, FollowUp, Navigate, Prompt, Steer, Withdraw
+from sapwood.events.content import ImageContent
+from sapwood.events.hooks import Draft, DraftMessage
 from sapwood.events.runtime import Event
+from sapwood.lending import Lending
 from sapwood.session import Session
 
 _PICKS_AN_ID: Final = "entryId"
@@ -30,6 +34,10 @@ async def redo(session: Session, value: Json) -> None:
 async def _command(session: Session, value: Json) -> None:
     command: AnyCommand = msgspec.convert(value, AnyCommand)
     match command:
+        case Steer(input=said) if said.source == "extension":
+            session.say_for_extension("steer", said.text, said.images)
+        case FollowUp(input=said) if said.source == "extension":
+            session.say_for_extension("follow_up", said.text, said.images)
         case Prompt(input=said):
             session.submit(said.text, images=said.images)
         case Steer(input=said):
@@ -44,3 +52,24 @@ async def _command(session: Session, value: Json) -> None:
             if _PICKS_AN_ID in value:
                 session._new_id()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - it was drawn for the command
             await session._ask(command, again=not isinstance(command, Navigate))  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - the command as it was made
+
+
+async def redo_lent(lending: Lending, value: Json) -> None:
+    """Have it done as an extension had. What becomes of it is told to nobody: who asked for it is not there. Raises what it raised."""
+    extension = value.get("extension", "")
+    match value["type"]:
+        case "append":
+            await lending.append(msgspec.convert(value["draft"], Draft))
+        case "set_name":
+            await lending.set_name(value["name"])
+        case "prompt":
+            lending.prompt(extension, value["text"], msgspec.convert(value["images"], tuple[ImageContent, ...]))
+        case "compact":
+            lending.compact(extension, value["instructions"])
+        case "append_message":
+            draft = msgspec.convert(value["draft"], DraftMessage)
+            lending.append_message(
+                extension, draft.custom_type, draft.content, display=draft.display, details=draft.details
+            )
+        case _:
+            lending.start_soon(extension, trio.sleep_forever)  # it is done on the tape's side

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, Final, NoReturn
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Final, NoReturn, get_args
 
 import msgspec
 
 from sapwood.actors.agent.desk import Chosen
 from sapwood.actors.agent.prepare import Section, SystemPrompt
 from sapwood.actors.environment import Environment
-from sapwood.actors.extensions.extension import Handler, Registered
-from sapwood.actors.model.providers.base import Provider, Request
+from sapwood.actors.extensions.extension import Extension, Registered, event_of
+from sapwood.actors.model.providers.base import Around, Provider, Request
 from sapwood.actors.projection.tokenizer import counter_source
 from sapwood.actors.tools.tool import Tool
-from sapwood.events import hooks
 from sapwood.events.codec import decode_header
 from sapwood.events.damage import Damage
+from sapwood.events.hooks import AnyQuestion
+from sapwood.events.runtime import Event, News
 from sapwood.recording.errors import BadRecording
 from sapwood.recording.line import Line
-from sapwood.recording.opening import Opened, ToldPrompt, ToldTool, opened_in
+from sapwood.recording.opening import Opened, ToldExtension, ToldPrompt, ToldProvider, ToldTool, opened_in
 from sapwood.recording.tape import Opening
 from sapwood.runtime import open_wired
 from sapwood.session import Session
@@ -28,6 +29,10 @@ from sapwood.store.memory import MemoryStore
 from sapwood.wiring import Host
 
 NOBODY: Final = "a recording has nobody here: what comes is on the tape"
+
+
+HEARD: Final[Mapping[str, Any]] = {event_of(kind): kind for kind in (*get_args(AnyQuestion), *get_args(Event), News)}
+"""What a handler may hear, by its name on the wire: no question has an event's."""
 
 
 class KeptStore(MemoryStore):
@@ -55,16 +60,22 @@ class KeptStore(MemoryStore):
 class _NoProvider:
     """Has its name and its wire."""
 
-    def __init__(self, name: str, api: str | None) -> None:
+    def __init__(self, name: str, told: ToldProvider) -> None:
         self.id = name
-        self.api = api
+        self.api = told.api
 
     def stream(self, request: Request) -> NoReturn:  # noqa: ARG002 - the port's
         raise AssertionError(NOBODY)
 
 
-@asynccontextmanager
-async def reopened(path: str, opening: Opening, line: Line) -> AsyncGenerator[Session]:
+class _NoWatched(_NoProvider):
+    """Asks and tells extensions what the tape says."""
+
+    def stream_around(self, request: Request, around: Around) -> NoReturn:  # noqa: ARG002 - the port's
+        raise AssertionError(NOBODY)
+
+
+def reopened(path: str, opening: Opening, line: Line) -> AbstractAsyncContextManager[Session]:
     """The session, with the tape for a world. `BadRecording` where its first line does not say what was opened."""
     try:
         opened = opened_in(opening.opened)
@@ -72,26 +83,17 @@ async def reopened(path: str, opening: Opening, line: Line) -> AsyncGenerator[Se
         host = _host(opened)
     except Exception as error:  # whatever a value that does not fit makes them raise
         raise BadRecording(path, 1, f"its first line does not say what was opened: {error}") from error
-    session: AbstractAsyncContextManager[Session] = open_wired(store, host, tap=None, line=line)
-    async with session as one:
-        yield one
+    return open_wired(store, host, tap=None, line=line)
 
 
 def _host(opened: Opened) -> Host:
     known = {told.name: _tool(told) for told in opened.tools or ()}
-    providers: dict[str, Provider] = {name: _NoProvider(name, api) for name, api in opened.providers.items()}
+    providers: dict[str, Provider] = {
+        name: (_NoWatched if told.watched else _NoProvider)(name, told) for name, told in opened.providers.items()
+    }
     counter = counter_source(opened.counter)
     if opened.counter_ready:
         counter.counter()
-    registered = Registered()
-    for told in opened.handlers:
-        kind: Any = next(
-            one
-            for one in vars(hooks).values()
-            if getattr(one, "__struct_config__", None) and one.__struct_config__.tag == told.event
-        )
-        handler = Handler(extension=told.extension, question=kind, limit=told.limit, function=_nobody)
-        registered = registered.added(handler)
     return Host(
         providers=providers,
         environment=Environment.scripted(),
@@ -101,8 +103,8 @@ def _host(opened: Opened) -> Host:
         durability=opened.durability,
         settings=opened.settings,
         ask=_nobody,
-        registered=registered,
-        redactor=None,
+        registered=Registered(map(_extension, opened.extensions)),
+        redactor=_no_redactor if opened.redacts else None,
         tracer=None,
         folder="/",
     )
@@ -110,6 +112,21 @@ def _host(opened: Opened) -> Host:
 
 async def _nobody(*_: object) -> NoReturn:
     raise AssertionError(NOBODY)
+
+
+def _no_redactor(_: str) -> NoReturn:
+    raise AssertionError(NOBODY)
+
+
+def _extension(told: ToldExtension) -> Extension:
+    extension = Extension(told.name)
+    for handler in told.handlers:
+        extension.on(HEARD[handler.event], limit=handler.limit)(_nobody)
+    for section in told.sections:
+        extension.section(section.name)(_nobody) if section.text is None else extension.section(
+            section.name, section.text
+        )
+    return extension
 
 
 def _tool(told: ToldTool) -> Tool:

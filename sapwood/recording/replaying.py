@@ -18,9 +18,11 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from sapwood.events.base import Json
-from sapwood.events.errors import SapwoodError
+from sapwood.events.errors import SapwoodError, SessionBroken
+from sapwood.lending import Lending
 from sapwood.recording.errors import BadRecording
-from sapwood.recording.redoing import redo
+from sapwood.recording.line import apart
+from sapwood.recording.redoing import redo, redo_lent
 from sapwood.recording.reopening import reopened
 from sapwood.recording.tape import Thing, parse
 from sapwood.recording.values import error_in
@@ -91,6 +93,7 @@ class Replayer:
                 self._drawn[key].append(item)
             elif kind in {"event", "entry"}:
                 self._expected.append(item)
+        self._session: list[tuple[Session, Lending]] = []
         self._tellers: dict[str, Callable[[Json], None]] = {}
         self._scopes: dict[str, trio.CancelScope] = {}
         self._ended = trio.Event()
@@ -143,8 +146,18 @@ class Replayer:
     def host(self, value: object) -> int:  # noqa: ARG002 - a recorder's
         return 0
 
+    def lent(self, value: object) -> int:  # noqa: ARG002 - a recorder's
+        return 0
+
     def left(self, number: int) -> None:
         """It was the recording's host that left."""
+
+    def opened(self, session: Session, lending: Lending) -> None:
+        self._session.append((session, lending))
+        self._wake()
+
+    def beside(self, key: str, work: Callable[[], Awaitable[object]]) -> Callable[[], Awaitable[object]]:
+        return apart(self, key, work)
 
     def progress(self, key: str, tell: Callable[[Json], None]) -> Callable[[Json], None]:
         self._tellers[key] = tell
@@ -175,12 +188,16 @@ class Replayer:
     def close(self) -> None:
         """Nothing is held."""
 
-    async def drive(self, session: Session) -> None:
+    async def played(self) -> None:
+        """Return when nothing more is to come."""
+        await self._ended.wait()
+
+    async def drive(self) -> None:
         """Give everything its turn; returns when all is done, or at the first difference."""
         async with trio.open_nursery() as nursery:
             for item in self._items:
                 if not self._over:
-                    await self._turn(session, item, nursery)
+                    await self._turn(item, nursery)
             if self.difference is None and self._expected:
                 with trio.move_on_after(STUCK):
                     await self._until(lambda: not self._expected)
@@ -191,7 +208,7 @@ class Replayer:
             self._end()
             nursery.cancel_scope.cancel("the recording is played")
 
-    async def _turn(self, session: Session, item: _Item, nursery: trio.Nursery) -> None:
+    async def _turn(self, item: _Item, nursery: trio.Nursery) -> None:
         thing = item.thing
         if thing.kind in {"drawn", "event", "entry"} or (thing.kind == "left" and not thing.key.startswith("host ")):
             return
@@ -201,14 +218,16 @@ class Replayer:
                 await self._until(item.arrived.is_set)
             elif thing.kind == "told":
                 await self._until(lambda: thing.key in self._tellers)
+            elif thing.kind in {"host", "lent"}:
+                await self._until(lambda: bool(self._session))
             await wait_all_tasks_blocked()
         if limit.cancelled_caught:
             self._depart(item.line, thing.key or thing.kind, f"{thing.kind} {thing.key}", None)
         elif not self._over:
-            self._give(session, item, nursery)
+            self._give(item, nursery)
             await wait_all_tasks_blocked()
 
-    def _give(self, session: Session, item: _Item, nursery: trio.Nursery) -> None:
+    def _give(self, item: _Item, nursery: trio.Nursery) -> None:
         thing = item.thing
         match thing.kind:
             case "came":
@@ -220,11 +239,12 @@ class Replayer:
                     scope.cancel("the host has left")
             case _:
                 scope = self._scopes[f"host {thing.key}"] = trio.CancelScope()
-                nursery.start_soon(self._redo, session, thing.value, scope)
+                nursery.start_soon(self._redo, thing, scope)
 
-    async def _redo(self, session: Session, value: Json, scope: trio.CancelScope) -> None:
-        with scope, suppress(SapwoodError):  # the host was told so, then as now
-            await redo(session, value)
+    async def _redo(self, thing: Thing, scope: trio.CancelScope) -> None:
+        [(session, lending)] = self._session
+        with scope, suppress(SapwoodError):  # who had done it was told so, then as now
+            await (redo_lent(lending, thing.value) if thing.kind == "lent" else redo(session, thing.value))
 
     async def _until(self, done: Callable[[], bool]) -> None:
         while not done() and not self._over:
@@ -257,9 +277,22 @@ def replay_recording(path: str | os.PathLike[str]) -> Replayed:
     opening, things, whole = parse(name, _read(name))
     replayer = Replayer(things, whole=whole)
 
+    reopening = reopened(name, opening, replayer)
+
     async def main() -> None:
-        async with reopened(name, opening, replayer) as session:
-            await replayer.drive(session)
+        begun = trio.Event()
+        async with trio.open_nursery() as nursery:
+
+            async def drive() -> None:
+                await replayer.drive()
+                if not begun.is_set():
+                    begins.cancel("the recording is played")  # a handler of the beginning may have no limit
+
+            nursery.start_soon(drive)
+            with trio.CancelScope() as begins, suppress(SessionBroken):  # it broke when it was recorded
+                async with reopening:
+                    begun.set()
+                    await replayer.played()
 
     trio.run(main, clock=MockClock(autojump_threshold=0))
     counts = replayer.counts

@@ -1,8 +1,8 @@
 """What a recording's file says: a line of JSON each thing, in the order in which it happened. No I/O.
 
 1. The first line is the `Opening`: what the session was opened with, and what was in its log.
-2. `came` is something that came from outside and had its turn; `drawn` a time or random bytes; `host` what the host did; `told` what a tool
-   told of its progress; `left` that something was cancelled.
+2. `came` is something that came from outside and had its turn; `drawn` a time or random bytes; `host` what the host did; `lent` what an
+   extension had its session do; `told` what a tool or a provider told without waiting; `left` that something was cancelled.
 3. `event` and `entry` are what the session did: a replay must do the same, byte for byte.
 4. The last line is `end`. Where it is missing the recording is cut: its process died, or its file was.
 """
@@ -19,7 +19,7 @@ from sapwood.recording.errors import BadRecording
 
 VERSION: Final = 1
 NO_RECORDING: Final = "this is no recording of sapwood: name a file that `record` made"
-Kind = Literal["came", "drawn", "host", "told", "left", "event", "entry", "end"]
+Kind = Literal["came", "drawn", "host", "lent", "told", "left", "event", "entry", "end"]
 
 
 class Opening(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Final, cast
 
 import msgspec
@@ -65,18 +67,45 @@ def result_in(value: Json) -> object:
 
 
 def answer_out(value: object) -> Json:
-    """What a handler answered. What is no answer is told by its kind, which is all that is told of it."""
-    if isinstance(value, msgspec.Struct):
-        return {"answer": type(value).__name__, "value": msgspec.to_builtins(value)}
-    return value if isinstance(value, bool | int | float | str | None) else {"strange": type(value).__name__}
+    """What a handler answered. What is no answer is told by its kind and its `repr`, which is all that is told of it."""
+    kind = next((one for one in type(value).__mro__ if getattr(hooks, one.__name__, None) is one), None)
+    if isinstance(value, msgspec.Struct) and kind is not None:
+        with suppress(TypeError, ValueError):
+            return {"answer": kind.__name__, "value": msgspec.to_builtins(value)}
+    if isinstance(value, bool | int | float | str | None):
+        return value
+    try:
+        seen = repr(value)
+    except Exception as fault:  # noqa: BLE001 - foreign code, down to its words
+        return {"strange": type(value).__name__, "raises": error_out(fault)}
+    return {"strange": type(value).__name__, "repr": seen}
 
 
 def answer_in(value: Json) -> object:
     if is_object(value) and "answer" in value:
         return msgspec.convert(value["value"], getattr(hooks, str(value["answer"])))
     if is_object(value):
-        return type(str(value["strange"]), (), {})()
+
+        def seen(_: object) -> str:
+            if "raises" in value:
+                raise error_in(value["raises"])
+            return str(value["repr"])
+
+        return type(str(value["strange"]), (), {"__repr__": seen})()
     return value
+
+
+def redacted_out(value: object) -> Json:
+    """What a redactor gave: names by secrets. What is no such thing is told by its kind alone."""
+    kind = type(value).__name__
+    if not isinstance(value, Mapping):
+        return {"strange": kind}
+    names = dict(cast("Mapping[object, object]", value))
+    return {"gave": names} if all(isinstance(one, str) for pair in names.items() for one in pair) else {"strange": kind}
+
+
+def redacted_in(value: Json) -> object:
+    return value["gave"] if "gave" in value else type(str(value["strange"]), (), {})()
 
 
 def disk_out(value: object) -> Json:

@@ -6,8 +6,8 @@ Both who records and who replays stand there, so that what the one lets through 
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from collections.abc import Callable, Sequence
+from hashlib import sha256
 from itertools import count
 from typing import Any, TypeVar, cast
 
@@ -20,7 +20,7 @@ from sapwood.actors.extensions.extension import Handler, Registered
 from sapwood.actors.foreign import in_thread
 from sapwood.actors.kernel import Receipt, Ring, Tap, Verdict
 from sapwood.actors.kernel.tap import Phase
-from sapwood.actors.model.providers.base import Piece, Provider, Request
+from sapwood.actors.outgoing.veil import Redactor
 from sapwood.actors.projection.counter import TokenCounter
 from sapwood.actors.projection.counts import CounterSource
 from sapwood.actors.tools.tool import AskPerson, BadArguments, Tool, ToolContext
@@ -28,14 +28,17 @@ from sapwood.events.base import Json, is_object
 from sapwood.events.codec import encode_event
 from sapwood.events.content import ToolCall
 from sapwood.events.runtime import Event
-from sapwood.recording.line import Line
+from sapwood.recording.line import Line, as_it_is
+from sapwood.recording.providing import lined_provider
 from sapwood.recording.values import (
     answer_in,
     answer_out,
     disk_in,
     disk_out,
-    piece_in,
-    piece_out,
+    error_in,
+    error_out,
+    redacted_in,
+    redacted_out,
     result_in,
     result_out,
 )
@@ -44,10 +47,6 @@ from sapwood.store.port import Store
 from sapwood.wiring import Host
 
 T = TypeVar("T")
-
-
-def as_it_is(value: Any) -> Any:
-    return value
 
 
 def _verdict(value: Json) -> Verdict:
@@ -166,50 +165,6 @@ def lined_environment(line: Line, real: Environment) -> Environment:
     )
 
 
-class LinedProvider:
-    """What a provider says comes piece by piece. `Provider`."""
-
-    def __init__(self, line: Line, inner: Provider) -> None:
-        self._line = line
-        self._inner = inner
-        self._calls = count(1)
-        self.id = inner.id
-        self.api = getattr(inner, "api", None)
-
-    @asynccontextmanager
-    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Piece]]:
-        key = f"{self.id} {next(self._calls)}"
-        opened: list[AsyncIterator[Piece]] = []
-        async with AsyncExitStack() as stack:
-
-            async def work() -> None:
-                opened.append(await stack.enter_async_context(self._inner.stream(request)))
-
-            await self._line.through(f"{key} opens", work, as_it_is, as_it_is, deaf=True)
-            async with aclosing(self._lined(key, opened[0] if opened else _nothing())) as pieces:
-                yield pieces
-
-    async def aclose(self) -> None:
-        """Close what the provider holds, if it holds something."""
-        close: Callable[[], Awaitable[None]] | None = getattr(self._inner, "aclose", None)
-        if close is not None:
-            await close()
-
-    async def _lined(self, key: str, pieces: AsyncIterator[Piece]) -> AsyncGenerator[Piece]:
-        async def work() -> Piece | None:
-            return await anext(pieces, None)
-
-        while (piece := await self._line.through(key, work, piece_out, piece_in, deaf=True)) is not None:
-            yield piece
-
-
-async def _nothing() -> AsyncGenerator[Piece]:
-    """Of a provider that is not asked."""
-    nothing: tuple[Piece, ...] = ()
-    for piece in nothing:
-        yield piece
-
-
 @attrs.frozen(kw_only=True)
 class LinedTool(Tool):
     """A tool whose arguments are read, and whose code is run, on the other side."""
@@ -304,10 +259,33 @@ def lined_handler(line: Line, handler: Handler, at: int) -> Handler:
     return attrs.evolve(handler, function=asked)
 
 
-def lined_handlers(line: Line, registered: Registered) -> Registered:
-    """All of a session's, in their order."""
+def lined_extensions(line: Line, registered: Registered) -> Registered:
+    """All of a session's, their handlers numbered in their order."""
     numbers = count(1)
-    return registered.changed(lambda handler: lined_handler(line, handler, next(numbers)))
+    return registered.changed(
+        lambda handler: lined_handler(line, handler, next(numbers)),
+        lambda name, section: _lined_section(line, name, section),
+    )
+
+
+def lined_redactor(line: Line, redactor: Redactor | None) -> Redactor | None:
+    """It is asked on the other side. What it gives is on the tape, as the log's own text is."""
+    if redactor is None:
+        return None
+
+    def redacted(text: str) -> Any:
+        def make() -> Json:
+            try:
+                return redacted_out(redactor(text))
+            except Exception as fault:  # noqa: BLE001 - foreign code: it is raised below
+                return {"error": error_out(fault)}
+
+        told = line.drawn(f"redactor {sha256(text.encode(errors='replace')).hexdigest()}", make)
+        if "error" in told:
+            raise error_in(told["error"])
+        return redacted_in(told)
+
+    return redacted
 
 
 class LinedCounter:
@@ -331,7 +309,7 @@ def lined(line: Line, store: Store, host: Host, tap: Tap | None) -> tuple[Store,
     """The same, with the line between them and the session."""
     real, chosen = host.environment, host.chosen
     tools = {name: lined_tool(line, one, real) for name, one in chosen.known.items()}
-    providers: dict[str, Provider] = {name: LinedProvider(line, one) for name, one in host.providers.items()}
+    providers = {name: lined_provider(line, one) for name, one in host.providers.items()}
     changed = attrs.evolve(
         host,
         providers=providers,
@@ -340,7 +318,8 @@ def lined(line: Line, store: Store, host: Host, tap: Tap | None) -> tuple[Store,
         chosen=attrs.evolve(chosen, known=tools),
         system_prompt=lined_prompt(line, host.system_prompt),
         ask=lined_ask(line, host.ask),
-        registered=lined_handlers(line, host.registered),
+        registered=lined_extensions(line, host.registered),
+        redactor=lined_redactor(line, host.redactor),
         heard=line,
     )
     ring = type("LinedRing", (LinedRing,), {"line": line})

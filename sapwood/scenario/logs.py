@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from sapwood.actors.extensions.merging import FAILED_CLOSED
 from sapwood.actors.tools.hooks import UNGUARDED
 from sapwood.actors.tools.results import BROKEN, INTERRUPTED, LEFT_BEHIND, UNSTARTED
 from sapwood.events.base import Json, is_array, is_object
@@ -53,7 +54,14 @@ def unlike(whole: Sequence[Json], other: Sequence[Json]) -> str | None:
 def strange_text(entries: Sequence[Entry], story: Story, whole: Sequence[Entry]) -> str | None:
     """A text that neither the story nor a call that was broken off could have brought; None if there is none."""
     known = {*BROKEN_OFF, *_said(story), *_texts(whole)}
-    return next((text for text in _texts(entries) if text not in known and not _is_made_of(text, known)), None)
+    return next(
+        (
+            text
+            for text in _texts(entries)
+            if text not in known and not text.startswith(FAILED_CLOSED) and not _is_made_of(text, known)
+        ),
+        None,
+    )
 
 
 def pairing_fault(entries: Sequence[Entry]) -> str | None:

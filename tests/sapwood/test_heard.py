@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import trio
+
 from sapwood.heard import Heard, Unheard
 
 
@@ -11,4 +13,6 @@ async def test_who_is_not_recorded_waits_for_nobody_and_has_no_number() -> None:
     await heard.rest()
     with heard.hosting():
         assert heard.host("a prompt") == 0
+    assert heard.lent("a label") == 0
     heard.left(0)
+    assert heard.beside("work 1", trio.sleep_forever) is trio.sleep_forever

@@ -56,6 +56,15 @@ def test_a_session_that_is_no_fork_has_one_bill_and_several_have_a_sum(tmp_path:
     assert told(one, two)["own"]["spent"]["input"] == 14
 
 
+def test_one_file_by_several_names_has_paid_once(tmp_path: Path) -> None:
+    one = put(tmp_path, "a")
+    linked, hard = tmp_path / "linked.jsonl", tmp_path / "hard.jsonl"
+    linked.symlink_to(one)
+    hard.hardlink_to(one)
+
+    assert told(one, linked, hard, f"{one.parent}/./{one.name}")["own"]["spent"]["input"] == 7
+
+
 def test_a_real_session_of_pi_has_pis_sums() -> None:
     (one,) = told(DATA / "pi-ringing-v3.jsonl")["sessions"]
 

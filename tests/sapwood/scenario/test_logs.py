@@ -91,3 +91,10 @@ def test_a_summary_may_have_more_around_what_was_said() -> None:
 )
 def test_each_call_has_one_result_at_most(values: list[dict[str, object]], fault: str | None) -> None:
     assert pairing_fault(entries(*values)) == fault
+
+
+def test_a_call_that_an_extension_failed_to_decide_on_was_broken_off_too() -> None:
+    blocked = result("c1", "the call was not run: the extension 'veto', which decides on it, failed: handlers crashed")
+
+    assert strange_text(entries(calling("c1"), blocked), STORY, ()) is None
+    assert strange_text(entries(calling("c1"), result("c1", "it was not run")), STORY, ()) == "it was not run"
