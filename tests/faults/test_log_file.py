@@ -1,8 +1,8 @@
 """D: what a log's file may hold: damage, odd payloads, foreign files, graphs that are none. What happens to it meanwhile is beside this.
 
-A test's name begins with the fault's, as README.md lists them. What is to be looked for in features that do not exist yet comes with them:
+A test's name begins with the fault's, as README.md lists them; of forks (D14) they are in `test_forks.py`. What is to be looked for
+in features that do not exist yet comes with them:
 
-- forks (D14);
 - the catalogue: keys of folders (N03), and the listings of D09, D13 and N04;
 - a switch of the running model (D16), a cancelled navigation (D13), exports and blobs (N02, N06);
 - a tool's own run (E06, M04, M09) and queues (E06): results and messages are appended here as those will append them.

@@ -1,6 +1,6 @@
 """G and L03: what goes wrong when one moves in a tree. Codes as in README.md.
 
-What needs a fork or an export comes with them: G04, G05 and G14.
+What needs a fork is in `test_forks.py`: G04, G05 and G14.
 """
 
 from __future__ import annotations
