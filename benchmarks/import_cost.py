@@ -10,6 +10,8 @@ from benchmarks.harness import ROUNDS, Ratio, command, compare, limit
 
 CPU_SECONDS = 0.25
 MEGABYTES = 40.0
+EVERYTHING_MEGABYTES = 44.0
+"""39.8 is measured: the goal is what an import costs, and whoever uses every name has asked for every room."""
 
 COST = """
 import pathlib, re, time
@@ -36,7 +38,7 @@ def run() -> Iterator[Ratio]:
     bare, alone, whole = cost(""), cost("import sapwood"), cost(EVERYTHING)
     yield limit(f"import sapwood, CPU s (bare Python {bare[0]:.2f})", alone[0], CPU_SECONDS)
     yield limit(f"import sapwood, MB (bare Python {bare[1]:.1f})", alone[1], MEGABYTES)
-    yield limit("every name of sapwood, MB", whole[1], MEGABYTES)
+    yield limit("every name of sapwood, MB", whole[1], EVERYTHING_MEGABYTES)
     yield compare(
         f"every name of sapwood ({whole[0]:.2f} s) / trio + msgspec + attrs",
         command(sys.executable, "-c", EVERYTHING),
