@@ -39,3 +39,7 @@ def test_requests_are_added_and_stand_to_each_other() -> None:
     assert both.ratio == 1.5
     assert Compared(reported=1).ratio is None
     assert CounterCheck().by_model is not CounterCheck().by_model
+
+
+def test_what_was_spent_in_all_is_the_tokens_of_all_four_kinds() -> None:
+    assert Spent(calls=1, input=1, output=10, cache_read=100, cache_write=1_000, cost=None, unpriced=0).total == 1_111
