@@ -107,10 +107,11 @@ class Lending:
 
     def _later(self, extension: str, what: str, work: Callable[[], Awaitable[T]]) -> Deferred[T]:
         deferred = Deferred[T](self._wiring.agent.guard)
+        its_turn = self._wiring.heard.beside(f"later {next(self._works)}", _at_once)
 
         async def done() -> None:
             try:
-                deferred.settle(await self._when_idle(work))
+                deferred.settle(await self._when_idle(work, its_turn))
             except trio.Cancelled:
                 raise  # whoever cancelled it says why
             except BaseException as error:
@@ -150,9 +151,10 @@ class Lending:
 
         ask(again=True)
 
-    async def _when_idle(self, work: Callable[[], Awaitable[T]]) -> T:
+    async def _when_idle(self, work: Callable[[], Awaitable[T]], its_turn: Callable[[], Awaitable[object]]) -> T:
         while True:
             await self._session.wait_idle()
+            await its_turn()  # several may have waited
             try:
                 return await work()
             except Refused as refusal:
@@ -176,3 +178,7 @@ class Lending:
     async def _write(self, entry: KnownEntry) -> EntryId:
         await insist(self._wiring.pen.session_log, Append(entries=(entry,)))
         return entry.id
+
+
+async def _at_once() -> None:
+    """Nothing is waited for but a turn, where there are turns."""
