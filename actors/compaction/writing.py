@@ -228,6 +228,9 @@ class Author:
         async with trio.open_nursery() as nursery:
             for kind in jobs:
                 nursery.start_soon(one, kind)
+                await (
+                    trio.lowlevel.checkpoint()
+                )  # it has asked by then: they ask in one order, which a recording can repeat
         return ended
 
     async def bill(self, usage: Usage | None, model: Model, why: str) -> None:
