@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
 
 from sapwood.events.base import Json
 
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from sapwood.session import Session
 
 T = TypeVar("T")
+
+CLOCK: Final = "now"
+"""The key under which a time is drawn, in milliseconds since 1970."""
 
 
 def as_it_is(value: Any) -> Any:

@@ -4,6 +4,7 @@
    order in the file is one in which it can be done again. Where others are busy all the time it waits `PATIENCE` at most.
 2. The file is new, and its owner's alone. What cannot be written ends the recording, and not the session: `trouble` says so.
 3. What is cancelled while it waits for its turn has not come.
+4. The session's clock stands still between two things that come: tasks that go on together take the time in any order.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from sapwood.events.base import Json
 from sapwood.events.codec import encode_header
 from sapwood.events.context import CounterName
 from sapwood.events.errors import CannotWrite, Refused
-from sapwood.recording.line import apart
+from sapwood.recording.line import CLOCK, apart
 from sapwood.recording.opening import Opened, opened_out, told_extension, told_prompt, told_provider, told_tool
 from sapwood.recording.tape import VERSION, Kind, Opening, Thing, written
 from sapwood.recording.values import error_out
@@ -41,6 +42,8 @@ T = TypeVar("T")
 PATIENCE: Final = 0.05
 """Seconds: what a person does not notice, and far more than a session needs to come to rest."""
 
+_COMES: Final[frozenset[Kind]] = frozenset({"came", "host", "lent", "told", "left"})
+
 
 class Recorder:
     """A `Line` that records."""
@@ -54,6 +57,7 @@ class Recorder:
         self._seq = 0
         self._calls = 0
         self._hosting = False
+        self._time: Json = None
         self._thread = threading.get_ident()
         self.trouble: str | None = None
 
@@ -100,10 +104,16 @@ class Recorder:
             raise
 
     def drawn(self, key: str, make: Callable[[], Json]) -> Json:
-        value = make()
         hosts = self._hosting and threading.get_ident() == self._thread
+        value = make() if hosts or key != CLOCK else self._clock(make)
         self._note("drawn", f"host {key}" if hosts else key, value)
         return value
+
+    def _clock(self, make: Callable[[], Json]) -> Json:
+        """See rule 4."""
+        if self._time is None:
+            self._time = make()
+        return self._time
 
     async def rest(self) -> None:
         async with self._turn:
@@ -160,6 +170,8 @@ class Recorder:
         key: str = "",
         value: Json = None,
     ) -> None:
+        if kind in _COMES:
+            self._time = None
         self._write(Thing(kind=kind, seq=self._seq, key=key, value=value))
 
     def _write(self, line: Opening | Thing) -> None:

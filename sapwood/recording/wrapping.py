@@ -28,7 +28,7 @@ from sapwood.events.base import Json, is_object
 from sapwood.events.codec import encode_event
 from sapwood.events.content import ToolCall
 from sapwood.events.runtime import Event
-from sapwood.recording.line import Line, as_it_is
+from sapwood.recording.line import CLOCK, Line, as_it_is
 from sapwood.recording.providing import lined_provider
 from sapwood.recording.values import (
     answer_in,
@@ -150,7 +150,7 @@ def lined_environment(line: Line, real: Environment) -> Environment:
         return run_sync
 
     def now_ms() -> int:
-        return int(line.drawn("now", real.now_ms))
+        return int(line.drawn(CLOCK, real.now_ms))
 
     def random(size: int) -> bytes:
         return bytes.fromhex(str(line.drawn("random", lambda: real.random(size).hex())))

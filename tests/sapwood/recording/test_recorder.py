@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,11 @@ import trio
 import sapwood
 from sapwood import Scripted, ScriptedAnswer
 from sapwood.actors.environment import Environment
+from sapwood.events.content import ToolCall
+from sapwood.events.ids import ToolCallId
+from sapwood.recording.line import CLOCK, as_it_is
 from sapwood.recording.recorder import Recorder
+from sapwood.recording.replaying import replay_recording
 from sapwood.store.disk import RealDisk
 from tests.build import MODEL
 from tests.sapwood.recording.recorded import recorded
@@ -82,3 +87,56 @@ def test_a_story_that_fails_is_recorded_too(tmp_path: Path) -> None:
     text = recorded(tmp_path, TALK.replace('"Fine, thanks."', "Fi, cut: true")).read_text()
 
     assert '"kind":"cut_off"' in text
+
+
+async def test_the_clock_stands_still_until_something_comes_but_for_the_host(tmp_path: Path) -> None:
+    path = tmp_path / "r"
+    recorder = Recorder(RealDisk(), str(path))
+    time = count(1)
+
+    def now() -> int:
+        return int(str(recorder.drawn(CLOCK, lambda: next(time))))
+
+    assert [now(), now()] == [1, 1]
+    with recorder.hosting():
+        assert now() == 2
+    assert now() == 1
+    recorder.host({})
+    assert [now(), now()] == [3, 3]
+    recorder.progress("x", lambda _: None)(1)
+    assert now() == 4
+    recorder.left(1)
+    assert now() == 5
+    recorder.lent({})
+    assert now() == 6
+    await recorder.through("x", trio.lowlevel.checkpoint, as_it_is, as_it_is)
+    assert now() == 7
+    recorder.witness("event", b"{}")
+    assert now() == 7
+    recorder.close()
+
+
+@pytest.mark.parametrize("round_", range(10))
+def test_tools_that_begin_together_take_their_times_in_any_order(round_: int, tmp_path: Path) -> None:
+    """A clock that goes on whenever it is read: which tool read it first decides nothing."""
+    path, time = tmp_path / f"{round_}", count(1_800_000_000_000)
+
+    async def tool(n: int) -> str:
+        return f"{n}"
+
+    async def live() -> None:
+        names = [f"t{n}" for n in range(4)]
+        calls = tuple(ToolCall(id=ToolCallId(name), name=name, arguments={"n": 1}) for name in names)
+        answers = [ScriptedAnswer(calls=calls), ScriptedAnswer(text="All.")]
+        async with sapwood.open_session(
+            model=MODEL,
+            providers=[Scripted({"turn": answers})],
+            tools=[sapwood.tool(tool, name=name) for name in names],
+            environment=Environment(now_ms=lambda: next(time)),
+            record=path,
+        ) as session:
+            assert not (await session.prompt("All at once.")).failed
+
+    trio.run(live)
+
+    assert replay_recording(path).difference is None
