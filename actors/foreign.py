@@ -17,6 +17,8 @@ from sapwood.events.errors import brief
 
 T = TypeVar("T")
 
+LIMIT: Final = 30.0
+"""Seconds that foreign code has which somebody waits for, unless it says otherwise (H2): a handler, a section."""
 LEAVE_AFTER: Final = 0.1
 """Seconds that foreign code has to end when it is stopped: half of what an abort may take until it has settled (R4)."""
 _INTERRUPTS: Final = (KeyboardInterrupt, SystemExit)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from sapwood.homes import HOMES
 
 if TYPE_CHECKING:
-    from sapwood.actors.agent.prepare import SectionContext, SystemPrompt
+    from sapwood.actors.agent.prepare import SystemPrompt
     from sapwood.actors.compaction.threshold import CompactionSettings, TokenOverride
     from sapwood.actors.environment import Environment
     from sapwood.actors.extensions.context import Deferred, ExtensionContext
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from sapwood.actors.navigation.branches import Branch
     from sapwood.actors.navigation.settings import BranchSummarySettings
     from sapwood.actors.outgoing.veil import Redactor
+    from sapwood.actors.projection.section import SectionContext
     from sapwood.actors.tools import Tool, ToolContext, ToolResult, tool
     from sapwood.actors.tools.builtin import builtin_tools
     from sapwood.events.catalog import ListedSession, ScannedSession, UnlistedFile

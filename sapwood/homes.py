@@ -80,7 +80,7 @@ HOMES: Final[Mapping[str, str]] = {
     "ScannedSession": "sapwood.events.catalog",
     "Scripted": "sapwood.actors.model.providers.scripted",
     "ScriptedAnswer": "sapwood.actors.model.providers.scripted",
-    "SectionContext": "sapwood.actors.agent.prepare",
+    "SectionContext": "sapwood.actors.projection.section",
     "Session": "sapwood.session",
     "SessionBroken": "sapwood.events.errors",
     "SessionClosed": "sapwood.events.errors",

@@ -15,13 +15,13 @@ from sapwood.actors.agent.actor import Agent
 from sapwood.actors.agent.desk import Chosen, Desk
 from sapwood.actors.agent.prepare import SystemPrompt
 from sapwood.actors.agent.sections import Sections
+from sapwood.actors.asking import Questions
 from sapwood.actors.compaction.actor import Compaction, Means
 from sapwood.actors.compaction.writing import Author
 from sapwood.actors.environment import Environment
 from sapwood.actors.exclusion.actor import Exclusion
 from sapwood.actors.exclusion.lease import Lease
 from sapwood.actors.extensions.actor import Extensions
-from sapwood.actors.extensions.asking import Questions
 from sapwood.actors.extensions.attendance import Attendance
 from sapwood.actors.extensions.companions import Companions
 from sapwood.actors.extensions.context import Life
@@ -189,7 +189,7 @@ def wire(  # noqa: PLR0917 - it is what a session is made of
     extensions = system.spawn(
         "extensions", lambda: Extensions(host.registered, handlers, publish, told_once), asks=(handlers,)
     )
-    questions = Questions(registered=host.registered, extensions=extensions)
+    questions = Questions(has=host.registered.has, extensions=extensions)
     companions: Ref
 
     def tell_companions(told: object) -> None:
@@ -222,8 +222,7 @@ def wire(  # noqa: PLR0917 - it is what a session is made of
     )
     tools = system.spawn("tools", lambda: Tools(bench), asks=(session_log, extensions))
     author = Author(
-        extensions=extensions,
-        registered=host.registered,
+        questions=questions,
         summarizer=Summarizer(model_actor, environment, publish),
         counts=counts,
         run_apart=environment.run_foreign,
@@ -250,8 +249,7 @@ def wire(  # noqa: PLR0917 - it is what a session is made of
         asks=(exclusion, projection, extensions, model_actor, session_log),
     )
     navigator = navigating.Author(
-        extensions=extensions,
-        registered=host.registered,
+        questions=questions,
         summarizer=author.summarizer,
         counts=counts,
         run_apart=environment.run_foreign,

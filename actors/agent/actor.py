@@ -15,7 +15,7 @@ from sapwood.actors.agent.hearing import Hearing
 from sapwood.actors.agent.hooks import RunHooks
 from sapwood.actors.agent.navigating import Navigating
 from sapwood.actors.agent.one_run import Run, Runs
-from sapwood.actors.agent.prepare import Given, SectionContext, change
+from sapwood.actors.agent.prepare import change
 from sapwood.actors.agent.run import next_step
 from sapwood.actors.agent.setting import Setter
 from sapwood.actors.agent.state import IDLE
@@ -59,6 +59,7 @@ from sapwood.actors.kernel import (
     insist,
 )
 from sapwood.actors.model.assembly import Draft, unfinished
+from sapwood.actors.projection.section import Given, SectionContext
 from sapwood.actors.projection.system_prompt import replay
 from sapwood.actors.tools.recorded import results_behind
 from sapwood.events.commands import (

@@ -8,9 +8,9 @@ import attrs
 
 from sapwood.actors.agent.sections import Sections
 from sapwood.actors.agent.state import Rules
+from sapwood.actors.asking import Questions
 from sapwood.actors.compaction.threshold import CompactionSettings
 from sapwood.actors.exclusion.lease import Lease
-from sapwood.actors.extensions.asking import Questions
 from sapwood.actors.inbox import Shelf
 from sapwood.actors.kernel import Ref
 from sapwood.actors.session_log.run_log import Pen

@@ -13,11 +13,11 @@ from typing import TypeVar
 import msgspec
 
 from sapwood.actors.agent.one_run import Run
-from sapwood.actors.agent.prepare import Given
 from sapwood.actors.agent.rewriting import entry_of, forced, heard, targets, with_system
 from sapwood.actors.agent.steps import AtBoundary, Crossed
-from sapwood.actors.extensions.asking import Questions
+from sapwood.actors.asking import Questions
 from sapwood.actors.kernel import Ref, insist
+from sapwood.actors.projection.section import Given
 from sapwood.actors.session_log.run_log import Pen
 from sapwood.events.commands import Input
 from sapwood.events.errors import Refused, Unencodable

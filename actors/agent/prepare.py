@@ -10,40 +10,21 @@ from __future__ import annotations
 
 import html
 import os
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import attrs
 
+from sapwood.actors.projection.section import Given, Section, Unanswered, check_section
 from sapwood.actors.projection.system_prompt import PREAMBLE, check_section_name, delta, section
-from sapwood.actors.session_log.capping import MOST_BYTES, too_long
-from sapwood.actors.session_log.hygiene import uncontrolled
-from sapwood.events.content import without_surrogates
 from sapwood.events.errors import Refused
-from sapwood.events.ids import SessionId
 from sapwood.events.messages import SystemMessage, ToolDefinition
-from sapwood.events.models import Model
 
 ORDER: Final = (PREAMBLE, "tools", "rules", "project_context", "skills", "cwd")
 """Pi's order: who the model is, what it can do, how it is to do it, where; a change of a later one keeps more of the prefix."""
 PROJECT_INTRO: Final = "The people of this project wrote the following for whoever works on it. Go by it."
 SKILLS_INTRO: Final = "Instructions for these tasks are at hand. Read those of a task before you begin with it."
-
-
-@attrs.frozen(kw_only=True)
-class SectionContext:
-    """What a section function is told."""
-
-    session_id: SessionId
-    cwd: str
-    """The working folder that the session notes."""
-    model: Model
-    """What is about to be asked."""
-
-
-Section = str | Callable[[SectionContext], str | Awaitable[str | None] | None]
-"""Text, or a plain or an async function that gives it: None for no section. A plain one is to be quick, for the loop waits for it."""
 
 
 @attrs.frozen(kw_only=True)
@@ -84,17 +65,8 @@ class SystemPrompt:
         object.__setattr__(self, "skills", MappingProxyType(dict(self.skills)))
 
 
-@attrs.frozen
-class Unanswered:
-    """A section function that failed, and how, in words."""
-
-    why: str
-
-
 STAYS: Final = Unanswered("nobody asks for it")
 """Of a section that is the branch's own."""
-Given = str | Unanswered | None
-"""What a section came to: its text, None for no section, or that nobody knows."""
 
 
 @attrs.frozen
@@ -110,19 +82,6 @@ def ordered(default: Mapping[str, Section], own: Mapping[str, Section]) -> dict[
     merged = {**default, **own}
     known = {name: merged.pop(name) for name in ORDER if name in merged}
     return known | merged
-
-
-def accepted(answer: object) -> Given:
-    """What a section function gave, made fit to be kept (S12): text, or why it is none."""
-    if answer is None:
-        return None
-    if not isinstance(answer, str):
-        return Unanswered(without_surrogates(f"it gave {answer!r:.80}, which is neither text nor None"))
-    answer = str.__add__("", answer)  # what a host derives from str is taken as the text that it is
-    size = too_long(answer)
-    if size is not None:
-        return Unanswered(f"a section has at most {MOST_BYTES:,} bytes, and this one has {size:,}")
-    return uncontrolled(answer)
 
 
 def wanted(answers: Mapping[str, Given], present: SystemMessage | None) -> dict[str, str]:
@@ -193,15 +152,3 @@ def _items(field: str, given: object) -> list[tuple[str, Any]]:
         if not isinstance(name, str):
             raise Refused("bad-input", f"SystemPrompt({field}=…) has names that are text, not {name!r:.80}")
     return items
-
-
-def check_section(name: str, asked: object) -> Section:
-    """A section's own text is checked like that of a function: it can be kept, or it is refused before anything is opened."""
-    if isinstance(asked, str):
-        answer = accepted(asked)
-        if isinstance(answer, Unanswered):
-            raise Refused("bad-input", f"the system prompt section {name!r} cannot be kept: {answer.why}")
-        return asked
-    if not callable(asked):
-        raise Refused("bad-input", f"the system prompt section {name!r} is text or a function, not {asked!r:.80}")
-    return cast("Section", asked)

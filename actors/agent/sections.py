@@ -15,23 +15,12 @@ from types import MappingProxyType
 
 import trio
 
-from sapwood.actors.agent.prepare import (
-    Given,
-    Section,
-    SectionContext,
-    SystemPrompt,
-    Unanswered,
-    accepted,
-    ordered,
-    project_text,
-    skills_text,
-    tools_text,
-)
+from sapwood.actors.agent.prepare import SystemPrompt, ordered, project_text, skills_text, tools_text
 from sapwood.actors.agent.project_files import LeftOut, find_project_files
 from sapwood.actors.environment import Environment
-from sapwood.actors.extensions.extension import LIMIT
-from sapwood.actors.foreign import LEAVE_AFTER, Fault, outcome_of, words_of
+from sapwood.actors.foreign import LEAVE_AFTER, LIMIT, Fault, outcome_of, words_of
 from sapwood.actors.kernel import Apart, OperationCrashed
+from sapwood.actors.projection.section import Given, Section, SectionContext, Unanswered, accepted
 from sapwood.actors.projection.system_prompt import PREAMBLE
 from sapwood.events.messages import ToolDefinition
 from sapwood.events.runtime import Diagnostic, Event

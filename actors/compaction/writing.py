@@ -9,6 +9,7 @@ from typing import Final, Literal, assert_never
 import attrs
 import trio
 
+from sapwood.actors.asking import Questions
 from sapwood.actors.billing import added
 from sapwood.actors.compaction.finishing import finish, freed, material_of, shown
 from sapwood.actors.compaction.offered import misfit
@@ -16,8 +17,6 @@ from sapwood.actors.compaction.plan import TOO_SMALL, Plan
 from sapwood.actors.compaction.telling import Telling
 from sapwood.actors.compaction.threshold import Budget, CompactionSettings
 from sapwood.actors.environment import RunSync
-from sapwood.actors.extensions.extension import Registered
-from sapwood.actors.kernel import CRASHES, Ref
 from sapwood.actors.model.retry import RetryPolicy
 from sapwood.actors.outgoing.veil import Veil
 from sapwood.actors.projection.counts import Counts
@@ -61,8 +60,7 @@ class Draft:
 class Author:
     """Whom a summary is got from, and what with."""
 
-    extensions: Ref
-    registered: Registered
+    questions: Questions
     summarizer: Summarizer
     counts: Counts
     run_apart: RunSync
@@ -83,7 +81,7 @@ class Author:
         """The summary. Raises `CompactionFailed`: what was billed until then is in the log."""
         files = files_of_entries((one.entry for one in planned.summarised), self.paths())
         billed: list[Usage] = []
-        if asked.ask_extensions and self.registered.has(SessionBeforeCompact):
+        if asked.ask_extensions and self.questions.has(SessionBeforeCompact):
             question = _question(asked, planned, budget, files, self._branch())
             given = await self._given(question, planned, surveyed, telling, billed.append)
             if given is not None:
@@ -114,10 +112,7 @@ class Author:
         bill: Callable[[Usage], None],
     ) -> ProvideSummary | None:
         """What extensions say: the summary, that it shall not be (`CompactionFailed`), or nothing of use, which `bill` is told of."""
-        try:
-            answer = await self.extensions.ask(question)
-        except CRASHES:  # told already; who breaks while he is asked has said nothing (H2)
-            return None
+        answer = await self.questions.ask(question)
         match answer:
             case Cancel(reason=reason, by=by):
                 telling.from_extension = True

@@ -15,8 +15,9 @@ from typing import Any, Final, Generic, TypeVar, cast, get_args, overload
 import attrs
 from msgspec import UNSET, UnsetType
 
-from sapwood.actors.agent.prepare import Section, check_section
 from sapwood.actors.extensions.context import ExtensionContext
+from sapwood.actors.foreign import LIMIT
+from sapwood.actors.projection.section import Section, check_section
 from sapwood.actors.projection.system_prompt import check_section_name
 from sapwood.actors.tools.tool import Tool, tool
 from sapwood.events.base import listed
@@ -30,8 +31,6 @@ from sapwood.events.hooks import (
 )
 from sapwood.events.runtime import Event, News
 
-LIMIT: Final = 30.0
-"""Seconds that a handler has, unless it says otherwise (H2). Somebody waits for an answer."""
 LIMITS: Final[Mapping[type[Question[Any]], float]] = {
     SessionShutdown: 2.0,  # whoever closes a session does not wait for a half minute
 }

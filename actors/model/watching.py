@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
-from sapwood.actors.extensions.asking import Questions
+from sapwood.actors.asking import Questions
 from sapwood.events.base import Json
 from sapwood.events.hooks import (
     AfterProviderResponse,

@@ -8,12 +8,11 @@ from typing import Final, assert_never, get_args
 import attrs
 import trio
 
+from sapwood.actors.asking import Questions
 from sapwood.actors.billing import added
 from sapwood.actors.compaction.offered import unfit_text
 from sapwood.actors.environment import RunSync
-from sapwood.actors.extensions.extension import Registered
 from sapwood.actors.foreign import words_of
-from sapwood.actors.kernel import CRASHES, Ref
 from sapwood.actors.model.retry import RetryPolicy
 from sapwood.actors.navigation.branch import Prepared, budget, prepared
 from sapwood.actors.navigation.finishing import finish, shown
@@ -75,8 +74,7 @@ class Bill:
 class Author:
     """Whom a summary is got from, and what with."""
 
-    extensions: Ref
-    registered: Registered
+    questions: Questions
     summarizer: Summarizer
     counts: Counts
     run_apart: RunSync
@@ -102,12 +100,9 @@ class Author:
         wanted = Wishes(
             instructions=asked.instructions, replace_instructions=asked.replace_instructions, label=asked.label
         )
-        if not (asked.ask_extensions and self.registered.has(SessionBeforeTree)):
+        if not (asked.ask_extensions and self.questions.has(SessionBeforeTree)):
             return wanted
-        try:
-            answer = await self.extensions.ask(self._question(asked, way))
-        except CRASHES:  # told already; who breaks while he is asked has said nothing (H2)
-            return wanted
+        answer = await self.questions.ask(self._question(asked, way))
         match answer:
             case Cancel(reason=reason, by=by):
                 telling.from_extension = True

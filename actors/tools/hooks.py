@@ -7,8 +7,8 @@ from typing import Final, assert_never
 import attrs
 import msgspec
 
+from sapwood.actors.asking import Questions
 from sapwood.actors.billing import added
-from sapwood.actors.extensions.asking import Questions
 from sapwood.actors.kernel import CRASHES
 from sapwood.actors.tools.results import CallOutcome, failed
 from sapwood.events.content import ToolCall

@@ -13,9 +13,10 @@ import attrs
 import msgspec
 from cattrs import Converter
 
-from sapwood.actors.agent.prepare import Section, SystemPrompt
+from sapwood.actors.agent.prepare import SystemPrompt
 from sapwood.actors.extensions.extension import Extension
 from sapwood.actors.model.providers.base import Provider, Watched
+from sapwood.actors.projection.section import Section
 from sapwood.actors.tools.tool import Kind, Mode, Tool
 from sapwood.events.base import Json
 from sapwood.events.context import CounterName

@@ -9,10 +9,11 @@ from typing import Any, Final, NoReturn, get_args
 import msgspec
 
 from sapwood.actors.agent.desk import Chosen
-from sapwood.actors.agent.prepare import Section, SystemPrompt
+from sapwood.actors.agent.prepare import SystemPrompt
 from sapwood.actors.environment import Environment
 from sapwood.actors.extensions.extension import Extension, Registered, event_of
 from sapwood.actors.model.providers.base import Around, Provider, Request
+from sapwood.actors.projection.section import Section
 from sapwood.actors.projection.tokenizer import counter_source
 from sapwood.actors.tools.tool import Tool
 from sapwood.events.codec import decode_header

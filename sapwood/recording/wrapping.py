@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 
 import attrs
 
-from sapwood.actors.agent.prepare import Section, SectionContext, SystemPrompt
+from sapwood.actors.agent.prepare import SystemPrompt
 from sapwood.actors.environment import Environment
 from sapwood.actors.extensions.context import ExtensionContext
 from sapwood.actors.extensions.extension import Handler, Registered
@@ -23,6 +23,7 @@ from sapwood.actors.kernel.tap import Phase
 from sapwood.actors.outgoing.veil import Redactor
 from sapwood.actors.projection.counter import TokenCounter
 from sapwood.actors.projection.counts import CounterSource
+from sapwood.actors.projection.section import Section, SectionContext
 from sapwood.actors.tools.tool import AskPerson, BadArguments, Tool, ToolContext
 from sapwood.events.base import Json, is_object
 from sapwood.events.codec import encode_event

@@ -17,6 +17,7 @@ import re
 import subprocess
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Final
 
@@ -160,6 +161,24 @@ def outward_imports(root: Path) -> Iterator[str]:
                 yield f"{name}:{line} imports {module}: {room} stands below {target}"
             elif name.startswith("actors/kernel/") and not f"{module}.".startswith(KERNEL_KNOWS):
                 yield f"{name}:{line} imports {module}: the kernel has no domain word in it"
+
+
+def circles(root: Path) -> Iterator[str]:
+    """Rooms of the actors, and modules beside them, that import each other, whoever is between."""
+    graph: dict[str, set[str]] = {}
+    for path in sources(root):
+        match name_of(root, path).split("/"):
+            case ["actors", room, *_]:
+                targets = (module.split(".") for module, _ in imports(path) if module.startswith("sapwood.actors."))
+                graph.setdefault(room.removesuffix(".py"), set()).update(target[2] for target in targets)
+            case _:
+                pass
+    for room, imported in graph.items():
+        imported.discard(room)
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        yield f"actors import each other in a circle: {' <- '.join(error.args[1])}"
 
 
 def second_identities(root: Path) -> Iterator[str]:

@@ -17,6 +17,7 @@ from tests.house import layout
 Rule = Callable[[Path], Iterator[str]]
 RULES: list[Rule] = [
     layout.outward_imports,
+    layout.circles,
     layout.second_identities,
     layout.impure_imports,
     layout.without_test,
@@ -62,6 +63,15 @@ BROKEN: list[tuple[Rule, dict[str, str], str]] = [
     (layout.outward_imports, {"actors/a.py": "import sapwood.session"}, "actors stands below sapwood"),
     (layout.outward_imports, {"actors/kernel/a.py": "import sapwood.events.entries"}, "no domain word"),
     (layout.outward_imports, {"actors/kernel/a.py": "import sapwood.events.errors_of_ours"}, "no domain word"),
+    (
+        layout.circles,
+        {
+            "actors/a/x.py": "import sapwood.actors.b",
+            "actors/b.py": "from sapwood.actors.c.y import D",
+            "actors/c/y.py": "def f():\n    import sapwood.actors.a.z",
+        },
+        "in a circle: ",
+    ),
     (layout.second_identities, {"actors/a.py": "from . import b"}, "imports relatively"),
     (layout.second_identities, {"actors/a.py": "def f():\n    import events.ids"}, "say sapwood.events.ids"),
     (layout.second_identities, {"tests/test_a.py": "from store import tree"}, "say sapwood.store"),
@@ -95,6 +105,14 @@ ALLOWED: list[tuple[Rule, dict[str, str]]] = [
     (
         layout.outward_imports,
         {"actors/kernel/a.py": "from sapwood.events.errors import A\nimport sapwood.actors.kernel.b"},
+    ),
+    (
+        layout.circles,
+        {
+            "actors/a/x.py": "import sapwood.actors.a.y\nimport sapwood.actors.b",
+            "actors/a/y.py": "import sapwood.actors.a.x",
+            "actors/b.py": "import sapwood.events",
+        },
     ),
     (layout.second_identities, {"actors/a.py": "import sapwood.events.ids", "store/a.py": "import eventsourcing"}),
     (layout.impure_imports, {"store/disk.py": "import time", "actors/agent/actor.py": "import trio"}),

@@ -12,8 +12,6 @@ from sapwood.actors.agent.prepare import (
     SKILLS_INTRO,
     ProjectFile,
     SystemPrompt,
-    Unanswered,
-    accepted,
     change,
     ordered,
     project_text,
@@ -21,6 +19,7 @@ from sapwood.actors.agent.prepare import (
     tools_text,
     wanted,
 )
+from sapwood.actors.projection.section import Unanswered
 from sapwood.actors.session_log.capping import MOST_BYTES
 from sapwood.events.errors import Refused
 from sapwood.events.messages import SystemMessage, ToolDefinition, ToolReference
@@ -67,15 +66,6 @@ def test_what_a_turn_changes_is_said_with_the_tools_that_it_declares() -> None:
     assert change({"preamble": "You."}, first, tools=[READ], now_ms=MS) is None
     assert change({}, first, now_ms=MS) == SystemMessage(
         content="", sections={"preamble": None}, tools_removed=(ToolReference(name="read"),), timestamp=MS
-    )
-
-
-def test_what_a_function_gave_is_made_fit_to_be_kept() -> None:
-    assert accepted(None) is None
-    assert accepted("half \ud800, bell \a\tdone") == "half �, bell \tdone"
-    assert accepted(5) == Unanswered("it gave 5, which is neither text nor None")
-    assert accepted("x" * (MOST_BYTES + 1)) == Unanswered(
-        "a section has at most 1,048,576 bytes, and this one has 1,048,577"
     )
 
 

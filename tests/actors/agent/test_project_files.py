@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.actors.agent.prepare import ProjectFile, accepted, project_text
+from sapwood.actors.agent.prepare import ProjectFile, project_text
 from sapwood.actors.agent.project_files import MOST_FILE_BYTES, find_project_files
+from sapwood.actors.projection.section import accepted
 from sapwood.store.disk import RealDisk
 
 

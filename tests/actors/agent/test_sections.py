@@ -12,10 +12,11 @@ import trio
 import trio.testing
 
 from sapwood import Extension
-from sapwood.actors.agent.prepare import PROJECT_INTRO, Given, SectionContext, SystemPrompt, Unanswered
+from sapwood.actors.agent.prepare import PROJECT_INTRO, SystemPrompt
 from sapwood.actors.agent.sections import Sections
 from sapwood.actors.environment import Environment
-from sapwood.actors.extensions.extension import LIMIT
+from sapwood.actors.foreign import LIMIT
+from sapwood.actors.projection.section import Given, SectionContext, Unanswered
 from sapwood.events.ids import SessionId
 from sapwood.events.messages import ToolDefinition
 from sapwood.events.runtime import Diagnostic, Event

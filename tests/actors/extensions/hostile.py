@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 import trio
 
-from sapwood.actors.extensions.extension import LIMIT
+from sapwood.actors.foreign import LIMIT
 
 
 class Speechless(Exception):

@@ -12,7 +12,8 @@ from msgspec.structs import force_setattr
 from trio.testing import MockClock
 
 from sapwood import Extension, ExtensionContext, StaleContext
-from sapwood.actors.extensions.extension import LIMIT, LIMITS, TOLD, event_of
+from sapwood.actors.extensions.extension import LIMITS, TOLD, event_of
+from sapwood.actors.foreign import LIMIT
 from sapwood.events.entries import Entry, MessageEntry, kind_of
 from sapwood.events.hooks import Question, SessionShutdown, ToolCallQuestion
 from sapwood.events.messages import AssistantMessage, ToolResultMessage, UserMessage

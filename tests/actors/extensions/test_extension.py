@@ -8,16 +8,16 @@ from typing import Any, get_args
 
 import pytest
 
-from sapwood.actors.agent.prepare import SectionContext
 from sapwood.actors.extensions.context import ExtensionContext
 from sapwood.actors.extensions.extension import (
     ASKED,
-    LIMIT,
     Extension,
     Handler,
     Registered,
     event_of,
 )
+from sapwood.actors.foreign import LIMIT
+from sapwood.actors.projection.section import SectionContext
 from sapwood.actors.tools import tool
 from sapwood.events.errors import Refused
 from sapwood.events.hooks import (

@@ -131,7 +131,7 @@ def test_tools_that_begin_together_take_their_times_in_any_order(round_: int, tm
         async with sapwood.open_session(
             model=MODEL,
             providers=[Scripted({"turn": answers})],
-            tools=[sapwood.tool(tool, name=name) for name in names],
+            tools=[sapwood.tool(name=name)(tool) for name in names],
             environment=Environment(now_ms=lambda: next(time)),
             record=path,
         ) as session:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sapwood import Extension
-from sapwood.actors.extensions.asking import Questions
+from sapwood.actors.asking import Questions
 from sapwood.actors.extensions.extension import Registered
 from sapwood.actors.kernel import Actor, Reply, Ring, open_system
 from sapwood.events.hooks import AnyQuestion, Cancel, SessionBeforeFork, SessionStart
@@ -31,7 +31,7 @@ async def answered(*, breaks: bool) -> tuple[object, object, list[object]]:
     guard.on(SessionBeforeFork)(lambda question, context: None)
     async with open_system("test", ring=Ring(64)) as system:
         extensions = system.spawn("extensions", lambda: Answering(seen, breaks=breaks))
-        questions = Questions(registered=Registered([guard]), extensions=extensions)
+        questions = Questions(has=Registered([guard]).has, extensions=extensions)
         return await questions.ask(FORK), await questions.ask(SessionStart(reason="new")), seen
 
 

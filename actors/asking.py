@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import attrs
 
-from sapwood.actors.extensions.extension import Registered
 from sapwood.actors.kernel import CRASHES, Ref
 from sapwood.events.hooks import Question
 
@@ -17,12 +17,10 @@ A = TypeVar("A")
 class Questions:
     """Those of one session."""
 
-    registered: Registered
+    has: Callable[[type[Question[Any]]], bool]
+    """Whether anybody is to be asked such a one."""
     extensions: Ref
-
-    def has(self, question: type[Question[Any]]) -> bool:
-        """Whether anybody is to be asked it."""
-        return self.registered.has(question)
+    """Whoever asks this has to tell what breaks from what says nothing."""
 
     async def ask(self, question: Question[A]) -> A | None:
         """What the answers come to. None: nobody is asked, nobody says anything, or what was to ask them broke (H2)."""
