@@ -7,7 +7,8 @@ ours, and the parts that nobody can change are shared: most of what is said is t
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Final, TypeVar, cast
+from operator import is_
+from typing import Any, Final, Generic, TypeVar, cast
 
 import msgspec
 from msgspec import inspect
@@ -20,6 +21,30 @@ _ATOMS: Final = frozenset({str, int, float, bool, bytes, type(None)})
 def detached(value: T) -> T:
     """A value that shares nothing with this one that could change; the same object where nothing in it can."""
     return cast("T", _detached(value))
+
+
+class Detaching(Generic[T]):
+    """Detaches one tuple after the other, as `detached` does. What begins as the one before it costs what it adds, and what can change."""
+
+    def __init__(self) -> None:
+        self._last: tuple[T, ...] = ()
+        self._open: list[int] = []
+        """Where those stand that can change."""
+
+    def detached(self, values: tuple[T, ...]) -> tuple[T, ...]:
+        """The same values, sharing nothing with these that could change."""
+        known = len(self._last)
+        if known > len(values) or not all(map(is_, self._last, values)):
+            self._open, known = [], 0
+        copies = [*values]
+        for at in self._open:
+            copies[at] = detached(values[at])
+        for at in range(known, len(values)):
+            copies[at] = detached(values[at])
+            if copies[at] is not values[at]:
+                self._open.append(at)
+        self._last = values
+        return tuple(copies)
 
 
 def _detached(value: Any) -> Any:

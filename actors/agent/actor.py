@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import assert_never
 
-import attrs
 import trio
+from msgspec.structs import replace
 
 from sapwood.actors.agent.checkpoints import Checkpoints
 from sapwood.actors.agent.compacting import Compacting
@@ -189,7 +189,7 @@ class Agent(Actor[Asked]):
             raise end.error
 
     async def _turns(self, taken: Input, run: Run) -> End:
-        state = attrs.evolve(IDLE, rules=self._desk.rules)
+        state = replace(IDLE, rules=self._desk.rules)
         happened: Happened = Started(taken)
         while True:
             state, do = next_step(state, happened)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Final, assert_never
 
-import attrs
+from msgspec.structs import replace
 
 from sapwood.actors.agent.state import RunState
 from sapwood.actors.agent.steps import (
@@ -82,7 +82,7 @@ def next_step(state: RunState, happened: Happened) -> tuple[RunState, Do]:
     """The state after what happened, and the one thing to do now."""
     state = _after(state, happened)
     first, *rest = state.todo
-    return attrs.evolve(state, todo=tuple(rest)), first
+    return replace(state, todo=tuple(rest)), first
 
 
 def _after(state: RunState, happened: Happened) -> RunState:
@@ -100,11 +100,11 @@ def _after(state: RunState, happened: Happened) -> RunState:
         case Took():
             return _took(state, happened)
         case Answered(message=answer, jitter=jitter):
-            state = attrs.evolve(state, number=state.number + 1, retry=_verdict(state, answer, jitter))
-            state = attrs.evolve(state, unrecorded=answer, recovery=happened.recovery, tried=happened.tried)
+            state = replace(state, number=state.number + 1, retry=_verdict(state, answer, jitter))
+            state = replace(state, unrecorded=answer, recovery=happened.recovery, tried=happened.tried)
             return _first(state, Record(answer))
         case Recorded(message=message, entry_id=entry_id):
-            state = attrs.evolve(state, messages=(*state.messages, message), unrecorded=None)
+            state = replace(state, messages=(*state.messages, message), unrecorded=None)
             state = _answered(state, message, entry_id) if isinstance(message, AssistantMessage) else state
             return _first(state, Tell(MessageEnd(message=message, entry_id=entry_id)))
         case ToolsDone():
@@ -116,33 +116,33 @@ def _after(state: RunState, happened: Happened) -> RunState:
         case Crossed():
             return _crossed(state, happened)
         case Broke() if state.ending is not None:  # in telling that it ends
-            return attrs.evolve(state, todo=(state.ending,))
+            return replace(state, todo=(state.ending,))
         case Broke(error=error):
             end = End(aborted=False, error=error, unrecorded=state.unrecorded)
-            return attrs.evolve(state, todo=(*_closing(state), end), ending=end)
+            return replace(state, todo=(*_closing(state), end), ending=end)
         case _:
             assert_never(happened)
 
 
 def _first(state: RunState, *things: Do) -> RunState:
     """With these to do before all others."""
-    return attrs.evolve(state, todo=(*things, *state.todo))
+    return replace(state, todo=(*things, *state.todo))
 
 
 def _opened(state: RunState, incoming: tuple[Input, ...], *things: Do) -> RunState:
     """A low-level run begins with these, once the context was looked at."""
-    return _first(attrs.evolve(state, opening=things), Check(incoming))
+    return _first(replace(state, opening=things), Check(incoming))
 
 
 def _begun(state: RunState, *things: Do) -> RunState:
     """A low-level run begins, with these before its first request."""
-    state = attrs.evolve(state, messages=(), over=False, opening=None, settling=False)
+    state = replace(state, messages=(), over=False, opening=None, settling=False)
     return _first(_turn(state, 0, *things), Tell(AgentStart()))
 
 
 def _turn(state: RunState, turn_index: int, *things: Do) -> RunState:
     todo = (Tell(TurnStart(turn_index=turn_index)), Prepare(), *things, CallModel(state.number))
-    return _first(attrs.evolve(state, turn_index=turn_index), *todo)
+    return _first(replace(state, turn_index=turn_index), *todo)
 
 
 def _next_turn(state: RunState, incoming: tuple[Input, ...], *things: Do) -> RunState:
@@ -167,7 +167,7 @@ def _took(state: RunState, took: Took) -> RunState:
         if state.over:
             return _settling(state)
         closing = (*_closing(state), LOOKED)
-        return _first(attrs.evolve(state, over=True), *closing, NEXT)  # who hears of the end may queue something
+        return _first(replace(state, over=True), *closing, NEXT)  # who hears of the end may queue something
     mode = state.rules.steering if took.queue == "steering" else state.rules.follow_up
     more: tuple[Do, ...] = (TakeNext((took.queue,), begins=False),) if mode == "all" else ()
     things = (TellQueue(), *_saying(taken), *more)
@@ -183,7 +183,7 @@ def _settling(state: RunState) -> RunState:
     if state.settling or not state.rules.asks_before_settle:
         return _first(state, End(aborted=False))
     asked = AtBoundary(AgentBeforeSettle(outcome=state.outcome), False if state.outcome == "completed" else None)
-    return _first(attrs.evolve(state, settling=True), asked, NEXT)  # that took its time: something may wait by then
+    return _first(replace(state, settling=True), asked, NEXT)  # that took its time: something may wait by then
 
 
 def _turn_ended(state: RunState, turn_end: TurnEnd, *, goes_on: bool | None) -> RunState:
@@ -205,7 +205,7 @@ def _crossed(state: RunState, crossed: Crossed) -> RunState:
     if isinstance(asked.question, BeforeTurnEnd):
         turn_end = TurnEnd(message=asked.question.message, tool_results=asked.question.tool_results)
         return _beyond(state, turn_end, goes_on=goes_on)
-    return _opened(attrs.evolve(state, todo=()), (), STEERED) if goes_on else state
+    return _opened(replace(state, todo=()), (), STEERED) if goes_on else state
 
 
 def _beyond(state: RunState, turn_end: TurnEnd, *, goes_on: bool | None) -> RunState:
@@ -222,7 +222,7 @@ def _recovered(state: RunState, recovered: Recovered) -> RunState:
 
 def _stopped(state: RunState) -> RunState:
     """What was to be done is not done."""
-    return attrs.evolve(state, todo=(*_closing(state), End(aborted=True)), over=True, opening=None)
+    return replace(state, todo=(*_closing(state), End(aborted=True)), over=True, opening=None)
 
 
 def _verdict(state: RunState, answer: AssistantMessage, jitter: float) -> Again | No | None:
@@ -234,7 +234,7 @@ def _verdict(state: RunState, answer: AssistantMessage, jitter: float) -> Again 
 def _answered(state: RunState, answer: AssistantMessage, entry_id: EntryId) -> RunState:
     """What follows an answer that is in the log."""
     turn_end = TurnEnd(message=answer, tool_results=())
-    state = attrs.evolve(state, outcome="error" if answer.stop_reason == "error" else "completed")
+    state = replace(state, outcome="error" if answer.stop_reason == "error" else "completed")
     calls = tuple(block for block in answer.content if isinstance(block, ToolCall))
     if state.recovery is not None:
         return _recovering(state, state.recovery, turn_end, entry_id)
@@ -247,18 +247,18 @@ def _answered(state: RunState, answer: AssistantMessage, entry_id: EntryId) -> R
                 error_message=answer.error_message or "",
             )
             todo = (*_closing(state, will_retry=True), Tell(again), Wait(delay_ms))
-            state = _first(attrs.evolve(state, attempt=state.attempt + 1, over=True), *todo)
+            state = _first(replace(state, attempt=state.attempt + 1, over=True), *todo)
             return _turn_ended(state, turn_end, goes_on=None)
         case "error" | "aborted" as reason, _:
             gave_up = (_gave_up(state, answer.error_message),) if state.attempt else ()
             last = (End(aborted=True),) if reason == "aborted" else (LOOKED, NEXT)
             todo = (*_closing(state), *gave_up, *_why_not(state.retry, answer), *last)
-            state = _first(attrs.evolve(state, attempt=0, over=True), *todo)
+            state = _first(replace(state, attempt=0, over=True), *todo)
             ended = _beyond if reason == "aborted" else _turn_ended
             return ended(state, turn_end, goes_on=None)
         case reason, _:
             good = (Tell(AutoRetryEnd(success=True, attempt=state.attempt)),) if state.attempt else ()
-            state = attrs.evolve(state, attempt=0, answer=answer)
+            state = replace(state, attempt=0, answer=answer)
             if not calls:
                 return _first(_turn_ended(state, turn_end, goes_on=False), *good)
             return _first(state, *good, CallTools(state.number, calls, truncated=reason == "length"))
@@ -280,7 +280,7 @@ def _behind_recovering(state: RunState, recovery: Recovery, entry_id: EntryId) -
     tried = (Tell(AutoRetryEnd(success=not recovery.retries, attempt=state.attempt)),) if state.attempt else ()
     again = recovery.retries and not state.tried
     ended = (*_closing(state, will_retry=again), *tried)
-    over = attrs.evolve(state, attempt=0, over=True)
+    over = replace(state, attempt=0, over=True)
     if again:
         return _first(over, *ended, Hide(entry_id), Recover(will_retry=True))
     if not recovery.retries:
@@ -302,9 +302,9 @@ def _tools_done(state: RunState, done: ToolsDone) -> RunState:
     for ran in done.results:
         told += [Tell(MessageStart(message=ran.message)), Tell(MessageEnd(message=ran.message, entry_id=ran.entry_id))]
     turn_end = TurnEnd(message=state.answer, tool_results=results)
-    state = attrs.evolve(state, messages=(*state.messages, *results))
+    state = replace(state, messages=(*state.messages, *results))
     if done.stopped:
-        return _first(attrs.evolve(state, over=True), *told, Tell(turn_end), *_closing(state), End(aborted=True))
+        return _first(replace(state, over=True), *told, Tell(turn_end), *_closing(state), End(aborted=True))
     goes_on = not all(ran.terminate for ran in done.results)
     return _first(_turn_ended(state, turn_end, goes_on=goes_on), *told)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 import attrs
+import msgspec
 
 from sapwood.actors.agent.steps import Do, End
 from sapwood.actors.compaction.recovery import Recovery
@@ -26,8 +27,7 @@ class Rules:
     asks_before_settle: bool = False
 
 
-@attrs.frozen(kw_only=True)
-class RunState:
+class RunState(msgspec.Struct, frozen=True, kw_only=True):
     """A run, between two steps."""
 
     rules: Rules = Rules()

@@ -18,6 +18,7 @@ from sapwood.actors.model.assembly import STOPPED, Broken, Draft, answer_of, unf
 from sapwood.actors.model.providers.base import Handing, Piece, Provider, Request, Watched
 from sapwood.actors.model.watching import RequestWatch, Watch
 from sapwood.actors.outgoing import Limited, Outbox, Outgoing, Repair, prepare
+from sapwood.actors.outgoing.rendering import OutgoingMessage
 from sapwood.actors.outgoing.texts import Hiding, hidden
 from sapwood.actors.outgoing.unveiling import Unveiling, shown_answer
 from sapwood.actors.outgoing.veil import NOTHING, Veil
@@ -26,7 +27,7 @@ from sapwood.actors.stops import Stops
 from sapwood.actors.tracing import Tracing
 from sapwood.events.base import Json
 from sapwood.events.content import mended
-from sapwood.events.copies import detached
+from sapwood.events.copies import Detaching, detached
 from sapwood.events.errors import ProviderError
 from sapwood.events.failures import changed
 from sapwood.events.messages import AssistantMessage
@@ -75,6 +76,7 @@ class ModelActor(Actor[Generate | StopCall]):
         self._stops = Stops()
         self._turns = Outbox()
         self._hiding = Hiding()
+        self._giving = Detaching[OutgoingMessage]()
         self._told: set[Repair | Limited] = set()
         """Repairs and limits that were told: each is made at every request, and told once."""
 
@@ -160,6 +162,7 @@ class ModelActor(Actor[Generate | StopCall]):
         # what else is asked has nothing before it
         is_turn = asked.purpose == "turn"
         prepared, hide = (self._turns.prepare, self._hiding.hidden) if is_turn else (prepare, hidden)
+        give = self._giving.detached if is_turn else detached
         outgoing = prepared(
             hide(asked.messages, veil),
             provider=asked.model.provider,
@@ -168,14 +171,14 @@ class ModelActor(Actor[Generate | StopCall]):
         )
         self._tell(outgoing)
         request = Request(
-            model=asked.model,
+            model=detached(asked.model),  # it goes to foreign code
             purpose=asked.purpose,
-            messages=outgoing.messages,
+            messages=give(outgoing.messages),
             thinking_level=asked.thinking_level,
             max_output=asked.max_output,
             cache_write=asked.cache_write,
             cache_key=asked.cache_key,
-            metadata=asked.metadata and mended(dict(asked.metadata), veil.hide),
+            metadata=asked.metadata and detached(mended(dict(asked.metadata), veil.hide)),
         )
         unveiling: Unveiling
 
@@ -188,7 +191,7 @@ class ModelActor(Actor[Generate | StopCall]):
                     self._publish(MessageUpdate(call_id=asked.call_id, assistant_message_event=one))
             return told is not None
 
-        async with self._opened(provider, detached(request), call) as pieces, _closing(pieces):
+        async with self._opened(provider, request, call) as pieces, _closing(pieces):
             unveiling = Unveiling(call.veil)  # extensions may have written more that is secret into the request
             if isinstance(pieces, Handing):
                 await pieces.each(take)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import assert_never
+from itertools import chain
+from operator import attrgetter
+from typing import Final, assert_never
 
 import attrs
 
@@ -44,6 +46,8 @@ from sapwood.events.messages import AssistantMessage
 from sapwood.events.models import Model
 from sapwood.events.requests import Measure, Project, Survey
 from sapwood.store.tree import Tree
+
+_MESSAGES: Final = attrgetter("messages")
 
 
 @attrs.frozen
@@ -125,7 +129,7 @@ class Fold:
 
     def selection(self) -> Selection:
         """The selected messages alone. Counts nothing."""
-        messages = tuple(message for selected in self._selected for message in selected.messages)
+        messages = tuple(chain.from_iterable(map(_MESSAGES, self._selected)))
         return Selection(messages=messages, thinking_level=self._thinking)
 
     @property

@@ -42,9 +42,7 @@ def replay(messages: Iterable[Message]) -> SystemMessage | None:
     sections: dict[str, str | None] = {}
     tools: dict[str, ToolDefinition] = {}
     began: int | None = None
-    for message in messages:
-        if not isinstance(message, SystemMessage):
-            continue
+    for message in [one for one in messages if type(one) is SystemMessage]:  # one look at each of thousands, every turn
         began = message.timestamp if began is None else began
         if said := _words(message.content):
             content.append(said)

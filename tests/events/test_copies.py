@@ -5,10 +5,11 @@ from typing import Any
 import msgspec
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from sapwood.events.base import Json, is_array, is_object
 from sapwood.events.content import ToolCall
-from sapwood.events.copies import detached
+from sapwood.events.copies import Detaching, detached
 from sapwood.events.deltas import TextDelta, ToolCallEnd
 from sapwood.events.entries import Custom, KnownEntry
 from sapwood.events.hooks import AnyQuestion
@@ -19,16 +20,16 @@ from tests.build import MS, assistant, message_entry, result, user
 from tests.strategies import of
 
 
-def containers(value: object) -> set[int]:
+def containers(value: Any) -> set[int]:
     """The identities of all dictionaries and lists in it."""
+    found = {id(value)} if type(value) in {dict, list} else set[int]()
     items: list[object] = []
     if isinstance(value, msgspec.Struct):
         items = [getattr(value, name) for name in value.__struct_fields__]
     elif is_object(value):
         items = [*value.values()]
-    elif is_array(value):
+    elif is_array(value) or isinstance(value, tuple):
         items = [*value]
-    found = {id(value)} if type(value) in {dict, list} else set[int]()
     return found.union(*map(containers, items))
 
 
@@ -121,3 +122,25 @@ def test_how_deep_it_is_makes_no_difference() -> None:
         copy = copy.pop()
     while deep:
         deep = deep.pop()
+
+
+CALL = ToolCall(id=ToolCallId("c"), name="read", arguments={"path": "a"})
+
+
+@given(
+    st.lists(st.sampled_from([user("a"), assistant("b"), assistant(CALL), result("c", "d")]), max_size=12), st.data()
+)
+def test_one_tuple_after_the_other_is_detached_as_each_of_them_alone(known: list[Any], data: st.DataObject) -> None:
+    """However much of the last one the next begins with."""
+    detaching = Detaching[Any]()
+    values: tuple[Any, ...] = ()
+    for _ in range(5):
+        values = (*values[: data.draw(st.integers(0, len(values)))], *known)
+
+        copies = detaching.detached(values)
+
+        assert copies == values
+        assert not containers(copies) & containers(values)
+        again = detaching.detached(values)
+        assert not containers(again) & containers(copies), "each has its own"
+        assert [a is b for a, b in zip(copies, values, strict=True)] == [detached(one) is one for one in values]

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from sapwood.actors.agent.run import next_step
 from sapwood.actors.agent.state import IDLE, Rules
@@ -99,7 +100,7 @@ class World:
     entries: int = 0
 
     def play(self) -> list[Do]:
-        state = attrs.evolve(IDLE, rules=self.rules)
+        state = replace(IDLE, rules=self.rules)
         happened: Happened = Started(said("hello"))
         while len(self.done) < 300:
             state, do = next_step(state, happened)
@@ -356,7 +357,7 @@ def test_follow_ups_have_a_turn_each_when_the_run_would_end() -> None:
 
 def test_what_is_queued_by_who_hears_of_the_end_gets_a_low_level_run_of_its_own() -> None:
     late = world(assistant("one"), assistant("two"))
-    state, happened, done = attrs.evolve(IDLE, rules=Rules()), Started(said("hello")), list[str]()
+    state, happened, done = replace(IDLE, rules=Rules()), Started(said("hello")), list[str]()
     step: Happened = happened
     while not (done and done[-1] == "End"):
         state, do = next_step(state, step)
