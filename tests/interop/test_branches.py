@@ -1,6 +1,6 @@
 """What a move leaves behind is what the real Pi collects, and what a summary is made of is what Pi prepares, but for the departures.
 
-1. `walked` is the walk with departures to choose from. With none of them it gives what Pi gives, and with all of them what we give.
+1. `Walk` is the walk with departures to choose from. With none of them it gives what Pi gives, and with all of them what we give.
 2. Each of them is seen: without it, in some file, we would not be where we are.
 """
 
@@ -24,7 +24,7 @@ from sapwood.events.messages import (
 from sapwood.events.unknown_fields import split
 from sapwood.reading import ReadSession
 from tests.interop.trees import KINDS, Row, lines, tree
-from tests.interop.walking import EVERY, Departure, assert_ours, walked
+from tests.interop.walking import EVERY, Departure, Walk, assert_ours
 from tests.pi.install import PiUnavailable
 from tests.pi.oracle import Oracle
 
@@ -99,15 +99,18 @@ def assert_alike(session: ReadSession, move: Move, pi: dict[str, Any], seen: set
     assert (None if was_left.common is None else found.id(was_left.common)) == pi["common"]
     entries = [session._view.entry(place) for place in was_left.entries]
     given = [split(one, Message)[0] for one in pi["messages"]]
+    as_pi_walks, as_we_walk = Walk(entries, frozenset()), Walk(entries, EVERY)
+    otherwise = {one: Walk(entries, EVERY - {one}) for one in EVERY - seen}
+    whole = [plain(message) for message in as_pi_walks.within(0).messages]  # there is no limit then
     for budget, answer in zip(BUDGETS, pi["prepared"], strict=True):
-        as_pi = walked(entries, budget, frozenset())
-        assert [plain(message) for message in as_pi.messages] == given[len(given) - answer["taken"] :]
+        as_pi = as_pi_walks.within(budget)
+        assert whole[len(whole) - len(as_pi.messages) :] == given[len(given) - answer["taken"] :]
         assert as_pi.tokens == answer["tokens"]
         assert [*as_pi.files.read] == answer["readFiles"]
         assert [*as_pi.files.modified] == answer["modifiedFiles"]
-        as_ours = walked(entries, budget, EVERY)
+        as_ours = as_we_walk.within(budget)
         assert_ours(entries, budget, as_ours)
-        seen |= {one for one in EVERY - seen if walked(entries, budget, EVERY - {one}) != as_ours}
+        seen |= {one for one, walk in otherwise.items() if walk.within(budget) != as_ours}
 
 
 def departures_seen(pi: Oracle, folder: Path, seeds: Sequence[int]) -> tuple[set[Departure], set[str], int]:

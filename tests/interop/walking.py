@@ -67,37 +67,50 @@ class Walked:
     files: Files
 
 
-def walked(
-    entries: Sequence[Entry],
-    budget: int,
-    departing: frozenset[Departure],
-    manner: Manner = "pi",
-    count: Count = heuristic,
-) -> Walked:
-    """Pi's walk, or omp's, with these departures."""
-    edits = {entry.target_id: entry for entry in entries if isinstance(entry, ContextEdit)}
-    said = [(entry, message) for entry in entries for message in said_by(entry, edits.get(entry.id), departing, manner)]
-    kept: list[Message] = []
-    passed: list[Message] = []
-    tokens = 0
-    cut_to: int | None = None
-    limited = budget > 0 or "floor" in departing
-    for entry, message in reversed(without_the_untold(said, departing)):
-        passed.append(message)
-        size = count(as_told(message) if "thinking" in departing else as_counted(message))
-        if limited and tokens + size > max(budget, 0):
-            is_summary = isinstance(entry, Compaction | BranchSummary) and tokens < max(budget, 0) * 0.9
-            if is_summary or ("newest" in departing and not kept):
-                kept.append(message)
-                if "cut" in departing or not is_summary:
-                    cut_to = max(budget, 0) - tokens
-                else:
-                    tokens += size
-            break
-        kept.append(message)
-        tokens += size
-    messages = tuple(reversed(kept))
-    return Walked(messages=messages, cut_to=cut_to, tokens=tokens, files=files_by(entries, passed, departing))
+class Walk:
+    """Pi's walk over these entries, or omp's, with these departures: for any budget, and what is alike for all is made once."""
+
+    def __init__(
+        self,
+        entries: Sequence[Entry],
+        departing: frozenset[Departure],
+        manner: Manner = "pi",
+        count: Count = heuristic,
+    ) -> None:
+        edits = {entry.target_id: entry for entry in entries if isinstance(entry, ContextEdit)}
+        said = [
+            (entry, message) for entry in entries for message in said_by(entry, edits.get(entry.id), departing, manner)
+        ]
+        self._entries = entries
+        self._departing = departing
+        self._newest = [
+            (entry, message, count(as_told(message) if "thinking" in departing else as_counted(message)))
+            for entry, message in reversed(without_the_untold(said, departing))
+        ]
+        self._files = files_by(entries, None, departing) if "files" in departing else None
+
+    def within(self, budget: int) -> Walked:
+        departing = self._departing
+        kept: list[Message] = []
+        passed: list[Message] = []
+        tokens = 0
+        cut_to: int | None = None
+        limited = budget > 0 or "floor" in departing
+        for entry, message, size in self._newest:
+            passed.append(message)
+            if limited and tokens + size > max(budget, 0):
+                is_summary = isinstance(entry, Compaction | BranchSummary) and tokens < max(budget, 0) * 0.9
+                if is_summary or ("newest" in departing and not kept):
+                    kept.append(message)
+                    if "cut" in departing or not is_summary:
+                        cut_to = max(budget, 0) - tokens
+                    else:
+                        tokens += size
+                break
+            kept.append(message)
+            tokens += size
+        files = self._files or files_by(self._entries, passed, departing)
+        return Walked(messages=tuple(reversed(kept)), cut_to=cut_to, tokens=tokens, files=files)
 
 
 def as_counted(message: Message) -> Message:
@@ -155,11 +168,14 @@ def is_blank(message: Message) -> bool:
             return False
 
 
-def files_by(entries: Sequence[Entry], passed: Sequence[Message], departing: frozenset[Departure]) -> Files:
-    """Pi looks at the calls of what it passed on its walk, as edited, and takes those of failed answers for ones that ran."""
+def files_by(entries: Sequence[Entry], passed: Sequence[Message] | None, departing: frozenset[Departure]) -> Files:
+    """Pi looks at the calls of what it passed on its walk, as edited, and takes those of failed answers for ones that ran.
+
+    `passed`: None where the departures make it nothing to go by.
+    """
     kinds = (BranchSummary, Compaction) if "compactions" in departing else (BranchSummary,)
     nested = [inherited(entry) for entry in entries if isinstance(entry, kinds)]
-    messages: Sequence[Message] = passed
+    messages: Sequence[Message] = passed or ()
     if "files" in departing:
         edits = {entry.target_id: entry for entry in entries if isinstance(entry, ContextEdit)}
         every = (entry for entry in entries if isinstance(entry, MessageEntry))

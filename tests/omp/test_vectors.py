@@ -22,7 +22,7 @@ from sapwood.events.ids import EntryId
 from sapwood.events.messages import Message
 from sapwood.store.memory import MemoryStore
 from tests.build import HEADER
-from tests.interop.walking import DEPARTURES, Departure, assert_ours, walked
+from tests.interop.walking import DEPARTURES, Departure, Walk, assert_ours
 
 VECTORS: Final[Mapping[str, Any]] = json.loads(
     (Path(__file__).resolve().parents[1] / "data" / "omp-branches.json").read_text(encoding="utf-8")
@@ -61,15 +61,19 @@ def assert_alike(
     assert [view.tree.id(place) for place in was_left.entries] == answer["entries"]
     assert (None if was_left.common is None else view.tree.id(was_left.common)) == answer["common"]
     entries: list[Entry] = [view.entry(place) for place in was_left.entries]
+    as_omp_walks, as_we_walk = (
+        Walk(entries, departing, "omp", by_four) for departing in (frozenset[Departure](), EVERY)
+    )
+    otherwise = {one: Walk(entries, EVERY - {one}, "omp", by_four) for one in EVERY - seen}
     for budget, omp in zip(budgets, answer["prepared"], strict=True):
-        as_omp = walked(entries, budget, frozenset(), "omp", by_four)
+        as_omp = as_omp_walks.within(budget)
         assert [message.timestamp for message in as_omp.messages] == omp["messages"]
         assert as_omp.tokens == omp["tokens"]
         assert [*as_omp.files.read] == omp["readFiles"]
         assert [*as_omp.files.modified] == omp["modifiedFiles"]
-        as_ours = walked(entries, budget, EVERY, "omp", by_four)
+        as_ours = as_we_walk.within(budget)
         assert_ours(entries, budget, as_ours, "omp", by_four)
-        seen |= {one for one in EVERY - seen if walked(entries, budget, EVERY - {one}, "omp", by_four) != as_ours}
+        seen |= {one for one, walk in otherwise.items() if walk.within(budget) != as_ours}
 
 
 def test_what_is_left_and_prepared_is_omps_but_for_the_departures() -> None:
