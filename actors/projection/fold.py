@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import chain
 from operator import attrgetter
 from typing import Final, assert_never
@@ -21,7 +22,7 @@ from sapwood.actors.projection.explaining import explanation
 from sapwood.actors.projection.gauge import Gauge
 from sapwood.actors.projection.last_chosen import last_model, last_thinking_level
 from sapwood.actors.projection.selection import Messages, apply_edit, messages_of, without_prompt
-from sapwood.actors.projection.tokens import Basis, Placed, basis_of, is_of_another_request, measured
+from sapwood.actors.projection.tokens import Basis, basis_of, is_of_another_request, measured
 from sapwood.actors.readable import Readable
 from sapwood.events.context import (
     Context,
@@ -140,12 +141,10 @@ class Fold:
     def measure(self) -> Measured:
         """How full the context is (T5)."""
         basis = self._basis()
-        if basis.source != "reported":
-            tokens = [self._gauge.total(self._selected, self._tokens)]
-        else:
-            tokens = [n for selected, before in self._behind_report(basis) for n in self._tokens(selected)[before:]]
-        least = self._gauge.total(self._selected, self._tokens) if self._is_of_another_request() else 0
-        return measured(basis, tokens, self._counts.name() if basis.following else None, least=least)
+        total = partial(self._gauge.total, self._selected, self._tokens)
+        counted = self._gauge.behind(self._selected, self._tokens) if basis.source == "reported" else total()
+        least = total() if self._is_of_another_request() else 0
+        return measured(basis, counted, self._counts.name() if basis.following else None, least=least)
 
     def survey(self, tokens: int) -> Surveyed:
         """The selection itself, and what its newest entries count: so many that they come to more than `tokens`, or all of them."""
@@ -315,34 +314,19 @@ class Fold:
         return self._counts.of(_key(selected), selected.messages) if selected.messages else ()
 
     def _basis(self) -> Basis:
-        since = self._selected[self._gauge.report :] if self._gauge.report is not None else []
-        newest = (
-            Placed(selected.place, message) for selected in reversed(since) for message in reversed(selected.messages)
-        )
-        basis = basis_of(newest, compaction=self._compaction, edits=self._edits)
-        return basis if basis.source == "reported" else attrs.evolve(basis, following=self._gauge.said)
+        report = self._gauge.report(self._selected)
+        return basis_of(report, self._gauge.said, compaction=self._compaction, edits=self._edits)
 
     def _is_of_another_request(self) -> bool:
         """Whether the report is of a request that extensions had changed (T3)."""
-        at = self._gauge.report
+        at = self._gauge.reporting
         return at is not None and any(map(is_of_another_request, self._selected[at].messages))
 
     def _measured_for(self) -> Sequence[SelectedEntry]:
         """The entries that have to be counted for the measure, but for those that are in the sums already."""
-        basis = self._basis()
-        if basis.source != "reported" or self._is_of_another_request():
+        if self._basis().source != "reported" or self._is_of_another_request():
             return self._selected[self._gauge.counted :]
-        return [selected for selected, _ in self._behind_report(basis)]
-
-    def _behind_report(self, basis: Basis) -> Iterator[tuple[SelectedEntry, int]]:
-        """Each entry that our own counter must count for the measure, newest first, and how many of its messages the report has already."""
-        left = basis.following
-        for selected in reversed(self._selected):
-            if left <= 0:
-                return
-            if selected.messages:
-                yield selected, max(len(selected.messages) - left, 0)
-            left -= len(selected.messages)
+        return self._gauge.uncounted_behind(self._selected)
 
 
 def _key(selected: SelectedEntry) -> Key:

@@ -6,7 +6,7 @@ what decides on a compaction go this way: there is no other one to a number.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import attrs
 
@@ -31,12 +31,15 @@ def believable(message: Message) -> Usage | None:
             return None
 
 
-@attrs.frozen
-class Placed:
-    """One selected message, and where its entry stands on the path."""
+@attrs.frozen(kw_only=True)
+class Report:
+    """The newest usage of a selection that can be believed."""
 
     place: int
-    message: Message
+    """Where its entry stands on the path."""
+    usage: Usage
+    following: int
+    """How many messages of the selection stand behind it."""
 
 
 @attrs.frozen
@@ -50,25 +53,21 @@ class Basis:
     """What the provider counted of those before them."""
 
 
-def basis_of(newest: Iterable[Placed], *, compaction: int | None, edits: Sequence[tuple[int, int]]) -> Basis:
-    """What to go by (T3). Looks no further back than the last report.
+def basis_of(report: Report | None, said: int, *, compaction: int | None, edits: Sequence[tuple[int, int]]) -> Basis:
+    """What to go by (T3): the newest report or none, for an older one counted less of what is there.
 
     Args:
-        newest: the selection, newest first.
+        report: None if the selection has none.
+        said: how many messages the selection has.
         compaction: where the compaction at its head stands on the path. An older answer's usage says nothing of this context.
         edits: (target, edit) of each edit that shows in it. A usage from the target on, and from before the edit, counted what is no
             longer there.
     """
-    following = 0
-    rest = iter(newest)
-    for one in rest:
-        usage = believable(one.message)
-        if usage is not None and (compaction is None or one.place > compaction):
-            if any(target <= one.place < edit for target, edit in edits):
-                return Basis("estimated", following + 1 + sum(1 for _ in rest))
-            return Basis("reported", following, context_tokens(usage))
-        following += 1
-    return Basis("estimated" if compaction is None else "none", following)
+    if report is None or (compaction is not None and report.place <= compaction):
+        return Basis("estimated" if compaction is None else "none", said)
+    if any(target <= report.place < edit for target, edit in edits):
+        return Basis("estimated", said)
+    return Basis("reported", report.following, context_tokens(report.usage))
 
 
 def is_of_another_request(message: Message) -> bool:
@@ -76,10 +75,9 @@ def is_of_another_request(message: Message) -> bool:
     return isinstance(message, AssistantMessage) and was_changed(message)
 
 
-def measured(basis: Basis, tokens: Sequence[int], counter: CounterName | None, *, least: int = 0) -> Measured:
-    """How full the context is (T5), given the tokens of each message that follows and who counted them.
+def measured(basis: Basis, counted: int, counter: CounterName | None, *, least: int = 0) -> Measured:
+    """How full the context is (T5), given the tokens of all that follows and who counted them.
 
     `least`: what all of it counts, where the report is of another request: then the larger of the two is taken (T3).
     """
-    counted = sum(tokens)
     return Measured(tokens=max(basis.reported + counted, least), source=basis.source, counted=counted, counter=counter)

@@ -100,7 +100,7 @@ def assert_alike(session: ReadSession, move: Move, pi: dict[str, Any], seen: set
     entries = [session._view.entry(place) for place in was_left.entries]
     given = [split(one, Message)[0] for one in pi["messages"]]
     as_pi_walks, as_we_walk = Walk(entries, frozenset()), Walk(entries, EVERY)
-    otherwise = {one: Walk(entries, EVERY - {one}) for one in EVERY - seen}
+    otherwise: dict[Departure, Walk] = {one: Walk(entries, EVERY - {one}) for one in EVERY - seen}
     whole = [plain(message) for message in as_pi_walks.within(0).messages]  # there is no limit then
     for budget, answer in zip(BUDGETS, pi["prepared"], strict=True):
         as_pi = as_pi_walks.within(budget)

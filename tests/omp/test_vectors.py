@@ -64,7 +64,7 @@ def assert_alike(
     as_omp_walks, as_we_walk = (
         Walk(entries, departing, "omp", by_four) for departing in (frozenset[Departure](), EVERY)
     )
-    otherwise = {one: Walk(entries, EVERY - {one}, "omp", by_four) for one in EVERY - seen}
+    otherwise: dict[Departure, Walk] = {one: Walk(entries, EVERY - {one}, "omp", by_four) for one in EVERY - seen}
     for budget, omp in zip(budgets, answer["prepared"], strict=True):
         as_omp = as_omp_walks.within(budget)
         assert [message.timestamp for message in as_omp.messages] == omp["messages"]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.actors.projection.gauge import Gauge
-from sapwood.actors.projection.tokens import believable
+from sapwood.actors.projection.tokens import Report, believable
 from sapwood.events.context import SelectedEntry
 from sapwood.events.messages import Message
 from tests.build import assistant, message_entry, usage, user
@@ -16,7 +17,15 @@ def entry(at: int, *messages: Message) -> SelectedEntry:
     return SelectedEntry(at, message_entry(str(at), user()), messages)
 
 
-SAID = st.sampled_from([(), (user("u"),), (assistant("a", usage=usage(5)),), (assistant("b"), user("c"))])
+SAID = st.sampled_from(
+    [
+        (),
+        (user("u"),),
+        (assistant("a", usage=usage(5)),),
+        (assistant("b"), user("c")),
+        (assistant("a", usage=usage(5)), user("d")),
+    ]
+)
 
 
 def tokens(one: SelectedEntry) -> list[int]:
@@ -43,6 +52,27 @@ def test_only_what_is_new_is_counted() -> None:
     assert counted == [0, 1, 2, 1, 2]
 
 
+def test_only_what_came_behind_a_report_is_counted_and_once() -> None:
+    gauge, selected, counted = Gauge(), list[SelectedEntry](), list[int]()
+
+    def counting(one: SelectedEntry) -> list[int]:
+        counted.append(one.place)
+        return tokens(one)
+
+    messages: list[Message] = [user("u"), assistant("a", usage=usage(5)), user("u"), user("u")]
+    for at, said in enumerate(messages):
+        selected.append(entry(at, said))
+        gauge.came(selected)
+        if at > 0:
+            assert [one.place for one in gauge.uncounted_behind(selected)] == [at] * (at > 1)
+            assert gauge.behind(selected, counting) == sum(range(3, at + 2))
+
+    assert counted == [2, 3]
+    selected[3], before = entry(3), selected[3]
+    gauge.changed(selected, 3, before)
+    assert gauge.behind(selected, counting) == 3
+
+
 @given(st.lists(st.tuples(st.booleans(), SAID, st.integers(0, 20)), max_size=20))
 def test_it_is_what_it_would_be_from_scratch(steps: list[tuple[bool, tuple[Message, ...], int]]) -> None:
     gauge, selected = Gauge(), list[SelectedEntry]()
@@ -54,8 +84,21 @@ def test_it_is_what_it_would_be_from_scratch(steps: list[tuple[bool, tuple[Messa
             at = place % len(selected)
             selected[at], before = entry(at, *messages), selected[at]
             gauge.changed(selected, at, before)
-        reports = [at for at, one in enumerate(selected) if any(map(believable, one.messages))]
+        said = [(one, message) for one in selected for message in one.messages]
+        reports = [at for at, (_, message) in enumerate(said) if believable(message)]
 
         assert gauge.total(selected, tokens) == sum(sum(tokens(one)) for one in selected)
         assert gauge.said == sum(len(one.messages) for one in selected)
-        assert gauge.report == (reports[-1] if reports else None)
+        report = gauge.report(selected)
+        if report is None:
+            assert not reports
+            with pytest.raises(ValueError, match="nothing is reported"):
+                gauge.behind(selected, tokens)
+            continue
+        own, following = said[reports[-1]][0], said[reports[-1] + 1 :]
+        assert report == Report(place=own.place, usage=usage(5), following=len(following))
+        late = [one for one, _ in following if one is own]
+        counted = [one.place for one in gauge.uncounted_behind(selected)]
+        assert set(counted) <= {one.place for one in selected[own.place :]}
+        assert gauge.behind(selected, tokens) == sum(one.place + 1 for one, _ in following)
+        assert [one.place for one in gauge.uncounted_behind(selected)] == [own.place] * bool(late)

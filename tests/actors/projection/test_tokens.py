@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from sapwood.actors.projection.tokens import Placed, basis_of, believable, context_tokens, measured
+from sapwood.actors.projection.tokens import Report, basis_of, believable, context_tokens, measured
 from sapwood.events.context import Measured
 from sapwood.events.messages import TOO_MUCH, Message, Usage
 from tests.build import assistant, usage, user
@@ -50,49 +50,51 @@ def unknown(tokens: int) -> Measured:
     return Measured(tokens=tokens, source="none", counted=tokens, counter="heuristic")
 
 
-def counted(*messages: Message) -> list[Placed]:
-    """The messages, in entries 0, 1, 2 …"""
-    return [Placed(index, message) for index, message in enumerate(messages)]
+def newest(messages: Sequence[Message]) -> Report | None:
+    """The last report of these, which stand in entries 0, 1, 2 …"""
+    for place, message in reversed([*enumerate(messages)]):
+        found = believable(message)
+        if found is not None:
+            return Report(place=place, usage=found, following=len(messages) - 1 - place)
+    return None
 
 
-def measure(placed: Sequence[Placed], *, compaction: int | None, edits: Sequence[tuple[int, int]]) -> Measured:
+def measure(*messages: Message, compaction: int | None = None, edits: Sequence[tuple[int, int]] = ()) -> Measured:
     """How full it is where each message has ten tokens."""
-    basis = basis_of(reversed(placed), compaction=compaction, edits=edits)
-    tokens = [10] * len(placed[len(placed) - basis.following :])
-    return measured(basis, tokens, "heuristic" if tokens else None)
+    basis = basis_of(newest(messages), len(messages), compaction=compaction, edits=edits)
+    return measured(basis, 10 * basis.following, "heuristic" if basis.following else None)
 
 
 def test_the_last_reported_usage_is_believed_and_what_follows_is_added() -> None:
-    context = counted(user(), assistant("a", usage=usage(100)), user(), assistant("b", usage=usage(200)), user())
+    context = (user(), assistant("a", usage=usage(100)), user(), assistant("b", usage=usage(200)), user())
 
-    assert measure(context, compaction=None, edits=[]) == reported(200, since=10)
+    assert measure(*context) == reported(200, since=10)
 
 
 def test_without_a_reported_usage_the_count_stands() -> None:
-    assert measure(counted(user(), assistant("x")), compaction=None, edits=[]) == estimated(20)
-    assert measure([], compaction=None, edits=[]) == estimated(0)
+    assert measure(user(), assistant("x")) == estimated(20)
+    assert measure() == estimated(0)
 
 
 def test_a_usage_older_than_the_compaction_is_not_believed_and_nobody_can_know() -> None:
-    context = counted(user(), assistant("a", usage=usage(100)), user())
+    context = (user(), assistant("a", usage=usage(100)), user())
 
-    assert measure(context, compaction=2, edits=[]) == unknown(30)
-    assert measure(context, compaction=0, edits=[]) == reported(100, since=10)
+    assert measure(*context, compaction=2) == unknown(30)
+    assert measure(*context, compaction=0) == reported(100, since=10)
 
 
 def test_a_usage_that_counted_what_was_edited_since_is_not_believed() -> None:
-    context = counted(user(), assistant("a", usage=usage(100)), user())
+    context = (user(), assistant("a", usage=usage(100)), user())
 
-    assert measure(context, compaction=None, edits=[(0, 3)]) == estimated(30)
-    assert measure(context, compaction=None, edits=[(1, 3)]) == estimated(30)
+    assert measure(*context, edits=[(0, 3)]) == estimated(30)
+    assert measure(*context, edits=[(1, 3)]) == estimated(30)
 
 
 def test_an_edit_of_what_came_later_or_was_there_before_leaves_the_usage_believed() -> None:
-    context = counted(user(), assistant("a", usage=usage(100)), user())
+    context = (user(), assistant("a", usage=usage(100)), user())
 
-    assert measure(context, compaction=None, edits=[(2, 3)]) == reported(100, since=10)
-    later = [Placed(one.place + 5, one.message) for one in context]
-    assert measure(later, compaction=None, edits=[(5, 5)]) == reported(100, since=10)
+    assert measure(*context, edits=[(2, 3)]) == reported(100, since=10)
+    assert measure(*context, edits=[(0, 1)]) == reported(100, since=10)
 
 
 def test_an_answer_that_failed_or_was_stopped_or_says_zero_is_not_believed_and_the_one_before_it_is() -> None:
@@ -102,13 +104,14 @@ def test_an_answer_that_failed_or_was_stopped_or_says_zero_is_not_believed_and_t
         assistant("b", usage=usage(900), stop="aborted"),
         assistant("b", usage=usage(0)),
     ):
-        assert measure(counted(user(), good, user(), bad), compaction=None, edits=[]) == reported(100, since=20)
-        assert measure(counted(user(), bad), compaction=None, edits=[]) == estimated(20)
+        assert measure(user(), good, user(), bad) == reported(100, since=20)
+        assert measure(user(), bad) == estimated(20)
 
 
 def test_what_the_report_covers_is_not_counted() -> None:
-    context = counted(user(), assistant("a", usage=usage(100)), user())
+    report = Report(place=1, usage=usage(100), following=1)
 
-    assert basis_of(reversed(context), compaction=None, edits=[]).following == len(context) - 2
-    assert basis_of(reversed(context), compaction=None, edits=[(0, 3)]).following == len(context)
-    assert basis_of(reversed(context), compaction=2, edits=[]).following == len(context)
+    assert basis_of(report, 3, compaction=None, edits=[]).following == 1
+    assert basis_of(report, 3, compaction=None, edits=[(0, 3)]).following == 3
+    assert basis_of(report, 3, compaction=2, edits=[]).following == 3
+    assert basis_of(None, 3, compaction=None, edits=[]).following == 3
