@@ -63,6 +63,8 @@ class _Value:
     field: str
     expected: str
     fits: Callable[[object], bool]
+    schema: Mapping[str, object]
+    """The same for an editor."""
 
 
 @attrs.frozen
@@ -88,15 +90,15 @@ _Shape = _Value | _Group | _ByName
 
 
 def _switch(field: str) -> _Value:
-    return _Value(field, "true or false", lambda value: isinstance(value, bool))
+    return _Value(field, "true or false", lambda value: isinstance(value, bool), {"type": "boolean"})
 
 
 def _amount(field: str) -> _Value:
-    return _Value(field, "a non-negative safe integer", is_amount)
+    return _Value(field, "a non-negative safe integer", is_amount, {"type": "integer", "minimum": 0})
 
 
 def _word(field: str, words: tuple[str, ...]) -> _Value:
-    return _Value(field, " or ".join(f'"{word}"' for word in words), lambda value: value in words)
+    return _Value(field, " or ".join(f'"{word}"' for word in words), lambda value: value in words, {"enum": [*words]})
 
 
 _OVERRIDE: Final = _Group(
@@ -176,6 +178,22 @@ def settings_of(value: Mapping[str, object]) -> Settings:
     for fault in faults_in(value):
         raise Refused("bad-input", fault.message)
     return cast("Settings", _made(_taken(value, KEYS), KEYS))
+
+
+def schema_of_settings() -> dict[str, object]:
+    """Today's keys of ours, and no others, as JSON Schema."""
+    return _schema(KEYS)
+
+
+def _schema(shape: _Shape) -> dict[str, object]:
+    match shape:
+        case _Value(schema=schema):
+            return {**schema}
+        case _ByName(each=each):
+            return {"type": "object", "additionalProperties": _schema(each)}
+        case _Group(keys=keys):
+            properties = {key: _schema(one) for key, one in keys.items()}
+            return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
 def _faults(value: object, shape: _Shape, at: _At, strict: bool) -> Iterator[Fault]:

@@ -36,6 +36,17 @@ class _Asked:
     as_json: bool
 
 
+def _schema(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
+    """Print it, and play nothing."""
+    if not asked or ctx.resilient_parsing:
+        return
+    from sapwood.cli.printing import Printer
+    from sapwood.scenario.schema import schema
+
+    Printer().json(schema())
+    ctx.exit()
+
+
 @click.command("replay")
 @click.argument("paths", nargs=-1, required=True, metavar="FILE...", type=click.Path())
 @click.option(
@@ -59,6 +70,14 @@ class _Asked:
     "--jobs", type=click.IntRange(min=1), metavar="N", help="Processes for --seeds and --crash; else one a processor."
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document instead of a timeline.")
+@click.option(
+    "--schema",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_schema,
+    help="Print the JSON Schema of scenario files, for editors, and play nothing.",
+)
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -90,6 +109,7 @@ def command(
       sapwood replay scenarios/first_talk.yaml
       sapwood replay scenarios --seeds 50 --store memory --store jsonl
       sapwood replay scenarios --json
+      sapwood replay --schema > scenario.schema.json
 
     \b
     The JSON: {"scenarios": [{"path", "title", "ok", "steps", "differences", "unused"}], "recordings", "errors": ["file:line: message"]};

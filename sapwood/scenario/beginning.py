@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, assert_never
 
 from sapwood.actors.environment import Environment
 from sapwood.actors.extensions.extension import Extension
 from sapwood.events.codec import encode_entry, encode_header
-from sapwood.events.entries import Header
+from sapwood.events.entries import Header, KnownEntry
 from sapwood.events.errors import SapwoodError
 from sapwood.events.file_errors import CannotLoadExtension
 from sapwood.extending import load_extension
 from sapwood.opening import new_header
 from sapwood.reading import read
 from sapwood.scenario.errors import ScenarioError
-from sapwood.scenario.language import FromEntries, FromFile, Scenario
+from sapwood.scenario.generating import entries_of
+from sapwood.scenario.language import FromEntries, FromFile, FromSeed, Scenario
 from sapwood.scenario.loading import session_path
 from sapwood.session import Session
 from sapwood.store.memory import MemoryStore
@@ -46,19 +47,26 @@ def begin(scenario: Scenario, environment: Environment, folder: Path) -> Kept:
             begun = header if header.id else new_header(environment, cwd=CWD)  # nothing has begun in an empty file
             return MemoryStore(begun, lines) if scenario.story.store == "memory" else path
         case FromEntries(entries=entries):
-            header = new_header(environment, cwd=CWD)
-            try:
-                store = MemoryStore(header, map(encode_entry, entries))
-            except SapwoodError as error:
-                raise _unplayable(scenario, "entries", str(error)) from error
-            if scenario.story.store != "jsonl":
-                return store
-            path.write_bytes(b"\n".join([encode_header(header), *map(encode_entry, entries), b""]))
-            return path
+            return _laid_out(scenario, entries, new_header(environment, cwd=CWD), path)
+        case FromSeed(generated=asked):
+            entries = entries_of(asked, scenario.story.model)
+            return _laid_out(scenario, entries, new_header(environment, cwd=CWD), path)
         case None:
             return path if scenario.story.store == "jsonl" else MemoryStore(new_header(environment, cwd=CWD))
         case _:
             assert_never(beginning)
+
+
+def _laid_out(scenario: Scenario, entries: Sequence[KnownEntry], header: Header, path: Path) -> Kept:
+    try:
+        lines = [*map(encode_entry, entries)]
+        store = MemoryStore(header, lines)
+    except SapwoodError as error:
+        raise _unplayable(scenario, "entries", str(error)) from error
+    if scenario.story.store != "jsonl":
+        return store
+    path.write_bytes(b"\n".join([encode_header(header), *lines, b""]))
+    return path
 
 
 def extensions_of(scenario: Scenario) -> list[Extension]:

@@ -44,6 +44,10 @@ StoreWord = Literal["memory", "jsonl"]
 STEP_LIMIT: Final = 86_400.0
 """Virtual seconds that one step may take, a day: longer than any limit of the runtime, and it costs nothing to wait for."""
 
+MOST_TURNS: Final = 10_000
+MOST_WORDS: Final = 5_000_000
+"""Of a whole session that is made for a story: some 30 MB, a second's work."""
+
 LONGEST_WAIT: Final = 366 * 86_400.0
 """Virtual seconds that a `pass` or a `wait` may take, a leap year: no limit of the runtime is near it, and dates stay believable."""
 
@@ -63,7 +67,29 @@ class FromEntries:
     entries: tuple[KnownEntry, ...]
 
 
-Beginning = FromFile | FromEntries
+@attrs.frozen(kw_only=True)
+class Generated:
+    """Turns of a question, calls of a tool and an answer, of words that a seed draws. No usage is reported."""
+
+    turns: int
+    """Of the path that the session stands on; at most `MOST_TURNS`."""
+    calls: int = 0
+    """In each turn, at most 100; each has a result."""
+    words: int = 12
+    """Of each question, result and answer, at most 10,000."""
+    branches: int = 0
+    """Branches of one to three turns that were left, somewhere on the way; at most as many as there are turns."""
+    seed: int = 0
+
+
+@attrs.frozen(kw_only=True)
+class FromSeed:
+    """Go on with a session that is made for the story."""
+
+    generated: Generated
+
+
+Beginning = FromFile | FromEntries | FromSeed
 
 
 @attrs.frozen

@@ -13,7 +13,7 @@ from sapwood.actors.tools.tool import NAME
 from sapwood.events.base import Number
 from sapwood.events.messages import TOO_MUCH, Cost, Usage, is_amount
 from sapwood.scenario.errors import Misfit
-from sapwood.scenario.language import Expect, Place, Story
+from sapwood.scenario.language import MOST_TURNS, MOST_WORDS, Expect, FromSeed, Generated, Place, Story
 from sapwood.scenario.matching import GAP
 from sapwood.scenario.scripts import Answer, Answers, ScriptedTool
 from sapwood.words.wording import quoted
@@ -27,6 +27,8 @@ _FULL: Final = re.compile(r"(?:\?|\d+(?:\.\d+)?%)/\d+")
 
 def nonsense(story: Story) -> Iterator[Misfit]:
     """Each, with its place."""
+    if isinstance(story.session, FromSeed):
+        yield from _of_generated(story.session.generated)
     for name, tool in (story.tools or {}).items():
         yield from _of_tool(name, tool)
     for queue in _QUEUES:
@@ -34,6 +36,19 @@ def nonsense(story: Story) -> Iterator[Misfit]:
     for at, step in enumerate(story.steps):
         yield from _of_expect(step.expect, ("steps", at, "expect"))
     yield from _of_expect(story.expect, ("expect",))
+
+
+def _of_generated(asked: Generated) -> Iterator[Misfit]:
+    place: Place = ("session", "generated")
+    bounds = {"turns": MOST_TURNS, "calls": 100, "words": 10_000, "branches": asked.turns}
+    over = [key for key, most in bounds.items() if getattr(asked, key) > most]
+    for key in over:
+        yield Misfit(f"must be at most {bounds[key]:,}, not {getattr(asked, key):,}", (*place, key))
+    turns = asked.turns + 3 * asked.branches
+    if not over and turns * (2 + asked.calls) * asked.words > MOST_WORDS:
+        yield Misfit(
+            f"would be a session of more than {MOST_WORDS:,} words: ask for fewer turns, calls or words", place
+        )
 
 
 def _of_tool(name: str, tool: ScriptedTool) -> Iterator[Misfit]:

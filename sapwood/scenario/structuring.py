@@ -34,6 +34,8 @@ from sapwood.scenario.language import (
     Expect,
     FromEntries,
     FromFile,
+    FromSeed,
+    Generated,
     Pass,
     Pattern,
     Place,
@@ -50,7 +52,7 @@ from sapwood.settings_keys import faults_in, settings_of
 from sapwood.words.hints import hint, unknown
 from sapwood.words.wording import one_line, quoted
 
-BEGINNINGS: Final[Mapping[str, type]] = {"file": FromFile, "entries": FromEntries}
+BEGINNINGS: Final[Mapping[str, type]] = {"file": FromFile, "entries": FromEntries, "generated": FromSeed}
 
 Hook = Callable[[Json, Any], Any]
 
@@ -89,7 +91,7 @@ def _converter(model: Model) -> Converter:
     made.register_structure_hook(bool, _yes)
     made.register_structure_hook(int, _whole)
     made.register_structure_hook_func(_is_made_of(dict), _named(made))
-    plain: list[type] = [Call, Answer, Answers, ScriptedTool, FromFile]
+    plain: list[type] = [Call, Answer, Answers, ScriptedTool, FromFile, Generated, FromSeed]
     for kind in plain:
         made.register_structure_hook(kind, _mapping(kind, made))
     entries = override(struct_hook=lambda value, _: to_entries(_listed(value), model))
@@ -282,7 +284,9 @@ def _patterns(key: str, what: str, known: frozenset[str], kind: Any) -> Hook:
             yield Misfit(f"must be {GAP}, the name of an {what}, or a mapping with its {key}")
             return
         name = value.get(key)
-        if isinstance(name, str) and not name.endswith(GAP) and name not in known:
+        if key in value and not isinstance(name, str):
+            yield Misfit(f"must be the name of an {what}, not {quoted(name)}", (key,))
+        elif isinstance(name, str) and not name.endswith(GAP) and name not in known:
             yield Misfit(f"no {what} has the {key} {quoted(name)}{hint(name, known)}", (key,))
             return  # its other keys may be right for the kind that is meant
         yield from strange_keys(value, kind)

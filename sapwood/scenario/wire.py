@@ -104,19 +104,21 @@ def known_type(value: Json, known: frozenset[str], what: str) -> dict[str, Json]
     return value
 
 
+def left_out(key: str, kind: str) -> frozenset[str]:
+    """The keys that a story may leave out of what this key says the kind of: they are filled in."""
+    if key == "role":
+        return frozenset(_filled_message({"role": kind}, DEFAULT_MODEL)) - {"role"}
+    return frozenset(_placed(())) if kind in ENTRY_KINDS else frozenset()
+
+
 _NO_USAGE: Final[Mapping[str, Json]] = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}
 
 
 def _to_entry(value: Json, before: Sequence[KnownEntry], model: Model) -> KnownEntry:
     value = known_type(value, ENTRY_KINDS, "entry")
-    defaults: dict[str, Json] = {
-        "id": f"e{len(before) + 1}",
-        "parentId": before[-1].id if before else None,
-        "timestamp": iso(EPOCH_MS),
-    }
     entry = cast(
         "KnownEntry",
-        convert(defaults | {key: _filled(key, item, model) for key, item in value.items()}, KnownEntry),
+        convert(_placed(before) | {key: _filled(key, item, model) for key, item in value.items()}, KnownEntry),
     )
     ids = {other.id for other in before}
     if entry.id in ids:
@@ -124,6 +126,14 @@ def _to_entry(value: Json, before: Sequence[KnownEntry], model: Model) -> KnownE
     if entry.parent_id is not None and entry.parent_id not in ids:
         raise Misfit(f"no entry above has the id {quoted(entry.parent_id)}", ("parentId",))
     return entry
+
+
+def _placed(before: Sequence[KnownEntry]) -> dict[str, Json]:
+    return {
+        "id": f"e{len(before) + 1}",
+        "parentId": before[-1].id if before else None,
+        "timestamp": iso(EPOCH_MS),
+    }
 
 
 def _filled(key: str, value: Json, model: Model) -> Json:

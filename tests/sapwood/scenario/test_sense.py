@@ -17,6 +17,10 @@ def fitted(**keys: Any) -> Story:
     return fit({"title": "x", "steps": [], **keys}, lambda _: 1)
 
 
+def generating(**asked: int) -> dict[str, Any]:
+    return {"session": {"generated": asked}}
+
+
 def answering(**answer: Any) -> dict[str, Any]:
     return {"answers": {"turn": [{"text": "fine"}, answer]}}
 
@@ -47,6 +51,11 @@ NONSENSE: list[tuple[dict[str, Any], Place, str]] = [
         )
         for name in ("two words", "class", "1st", "", "context_", "__init__")
     ],
+    (generating(turns=10_001), ("session", "generated", "turns"), "must be at most 10,000, not 10,001"),
+    (generating(turns=1, calls=101), ("session", "generated", "calls"), "must be at most 100, not 101"),
+    (generating(turns=1, words=10_001), ("session", "generated", "words"), "must be at most 10,000, not 10,001"),
+    (generating(turns=2, branches=3), ("session", "generated", "branches"), "must be at most 2, not 3"),
+    (generating(turns=251, words=9_981), ("session", "generated"), "more than 5,000,000 words"),
     ({"expect": {"usage": "half"}}, ("expect", "usage"), "must be such as 41.2%/200000"),
     (
         {"steps": [{"prompt": "hi", "expect": {"usage": "?"}}]},
@@ -72,6 +81,8 @@ def test_nonsense_is_told_with_its_place(keys: dict[str, Any], place: Place, mes
         answering(ends="error", error="no"),
         answering(error="no"),
         answering(ends="length", usage={"input": 0, "output": 10**12 - 1}),
+        generating(turns=10_000, calls=100, words=0, branches=10_000),
+        generating(turns=250, words=10_000),
         {"tools": {"a-tool_1": {"takes": {"größe": "number", "_x": "text"}}}},
         *[{"expect": {"usage": usage}} for usage in ("41.2%/200000", "?/200000", "...", "41...", "5%/1")],
     ],
