@@ -95,9 +95,9 @@ class ModelActor(Actor[Generate | StopCall]):
                 assert_never(message)
 
     async def _attempt(self, asked: Generate) -> AssistantMessage:
-        with self._tracing.chat(asked) as told:
+        with self._tracing.chat(asked) as traced:
             answer = await self._call(asked)
-            told(answer)
+            traced.answered(answer)
         return answer
 
     async def _call(self, asked: Generate) -> AssistantMessage:
