@@ -20,6 +20,7 @@ import trio
 from sapwood.actors.model.eager import awaiting
 from sapwood.actors.model.failing import hidden
 from sapwood.actors.model.handing import GROWING, Hand
+from sapwood.actors.model.patience import Patience
 from sapwood.actors.model.providers.base import Finish, Piece
 from sapwood.actors.model.sse import EventReader, EventTooLarge, ServerEvent
 from sapwood.actors.model.wire import Decoder
@@ -34,8 +35,6 @@ TRAILER: Final = 5.0
 """Seconds that the end of a stream may take where nothing but that is missing."""
 BATCH: Final = 64
 """Events that are taken before others get their turn, where a server sends faster than we read: a millisecond."""
-SLACK: Final = 1 / 64
-"""Of a silence: how much longer it may last where its timer is not set again at each event, which would cost more than the event."""
 CLOSING_TIME: Final = 1.0
 """Seconds that closing a socket may take, cancelled or not: it waits for nobody."""
 
@@ -84,6 +83,7 @@ class Answer:
         self._body = body
         self._decoder = decoder
         self._idle = idle
+        self._silence = Patience(idle)
         self._key = key
         self._reader = EventReader()
         self._events: deque[ServerEvent] = deque()
@@ -95,9 +95,9 @@ class Answer:
 
     async def __anext__(self) -> Piece:
         while not self._pieces and not self._over:
-            with trio.move_on_after(self._patience) as scope:
-                await self._next_event()
-            if scope.cancelled_caught:
+            self._silence.renew(self._patience)
+            await self._silence.bound(self._next_event)
+            if self._silence.over:
                 self._fell_silent()
         if not self._pieces:
             raise StopAsyncIteration
@@ -106,29 +106,32 @@ class Answer:
     async def each(self, take: Callable[[Piece], bool]) -> None:
         """See `Handing.each`. What is there at once is handed over before anything is waited for, neighbours of one block as one piece.
 
-        One timer serves all events, and is set again where that makes a difference: an event costs less than that.
+        One timer serves all events: an event costs less than to set one.
         """
         with trio.CancelScope() as scope:
             hand = Hand(self._pieces, take, scope.cancel)
-            count = 0
-            try:
-                while hand.open and not self._over:
-                    self._watch(scope)
-                    await self._next_event(hand.over)
-                    count += 1
-                    if count % BATCH == 0:
-                        hand.over()
-                        await trio.lowlevel.checkpoint()
-                    elif self._pieces and not isinstance(self._pieces[-1], GROWING):
-                        hand.over()
-            finally:
-                hand.over()
-        if scope.cancelled_caught and hand.open:
+            await self._silence.bound(lambda: self._handed(hand))
+        if self._silence.over and hand.open:
             self._fell_silent()
             hand.over()
         self._over = True
         if hand.fault is not None:
             raise hand.fault
+
+    async def _handed(self, hand: Hand) -> None:
+        count = 0
+        try:
+            while hand.open and not self._over:
+                self._silence.renew(self._patience)
+                await self._next_event(hand.over)
+                count += 1
+                if count % BATCH == 0:
+                    hand.over()
+                    await trio.lowlevel.checkpoint()
+                elif self._pieces and not isinstance(self._pieces[-1], GROWING):
+                    hand.over()
+        finally:
+            hand.over()
 
     def _taken(self) -> Piece:
         piece = self._pieces.popleft()
@@ -140,13 +143,6 @@ class Answer:
     @property
     def _patience(self) -> float:
         return min(TRAILER, self._idle) if self._decoder.may_end else self._idle
-
-    def _watch(self, scope: trio.CancelScope) -> None:
-        """Have the scope end after a silence from now on, or up to `SLACK` of it later."""
-        patience = self._patience
-        late = scope.deadline - trio.current_time() - patience
-        if not 0 <= late <= patience * SLACK:
-            scope.deadline = trio.current_time() + patience * (1 + SLACK)
 
     async def _next_event(self, before: Callable[[], None] | None = None) -> None:
         """Read on until an event says something: its pieces, if it brings any. Raises `ProviderError`.

@@ -23,6 +23,7 @@ from sapwood.actors.environment import Environment
 from sapwood.actors.model.answering import CLOSING_TIME, Answer, Body, translated, without_key
 from sapwood.actors.model.credentials import Credentials
 from sapwood.actors.model.failing import hidden, refusal
+from sapwood.actors.model.patience import Patience
 from sapwood.actors.model.providers.base import Around, Piece, Request
 from sapwood.actors.model.wire import Codec, HttpRequest
 from sapwood.events.errors import ProviderError, Refused, shown
@@ -174,8 +175,9 @@ class HttpProvider:
         """The key, or nothing for a server that wants none. One that has to be fetched may take as long as a silence (M3)."""
         if self._credentials is None:
             return ""
-        with trio.move_on_after(self._idle):
-            return await self._credentials.key()
+        key = await Patience(self._idle).bound(self._credentials.key)
+        if key is not None:
+            return key
         raise ProviderError(f"timeout: no API key came within {self._idle:g} s", kind="timeout")
 
     def _opened(self) -> _Pool:
@@ -209,15 +211,16 @@ class HttpProvider:
         url = f"{self._base_url}{asked.path}"
         trouble: ProviderError | None = None
         try:
-            with trio.fail_after(self._idle):
-                response = await client.send(posted(url, headers, asked.body), stream=True)
-        except trio.TooSlowError:
-            trouble = ProviderError(f"timeout: no answer began within {self._idle:g} s", kind="timeout")
+            response = await Patience(self._idle).bound(
+                lambda: client.send(posted(url, headers, asked.body), stream=True)
+            )
         except Exception as error:
             trouble = translated(error, key)
             if trouble is None:
                 raise
         else:
+            if response is None:
+                raise ProviderError(f"timeout: no answer began within {self._idle:g} s", kind="timeout")
             body = Body(response)
             if around is not None:
                 around.answered(
@@ -233,13 +236,17 @@ class HttpProvider:
 
     async def _refused(self, response: httpx.Response, body: Body, key: str) -> ProviderError:
         said = b""
-        with trio.move_on_after(min(REFUSAL_TIME, self._idle)):
+
+        async def read() -> None:
+            nonlocal said
             try:
                 while len(said) <= LARGEST_REFUSAL and (chunk := await body.read()) is not None:
                     said += chunk
             except Exception as error:
                 if translated(error, key) is None:  # else what came until then says enough
                     raise
+
+        await Patience(min(REFUSAL_TIME, self._idle)).bound(read)
         headers = {name.lower(): value for name, value in response.headers.items()}
         bare = hidden(said.decode("utf-8", "replace"), key).encode() if key else said  # before anything of it is cut
         refused = refusal(self._codec.wire, response.status_code, headers, bare, self._environment.now_ms())
