@@ -18,8 +18,8 @@ import msgspec
 import trio
 
 from sapwood.actors.model.eager import awaiting
-from sapwood.actors.model.failing import hidden
 from sapwood.actors.model.handing import GROWING, Hand
+from sapwood.actors.model.masking import Mask
 from sapwood.actors.model.patience import Patience
 from sapwood.actors.model.providers.base import Finish, Piece
 from sapwood.actors.model.sse import EventReader, EventTooLarge, ServerEvent
@@ -75,7 +75,7 @@ class Answer:
         decoder: Decoder,
         *,
         idle: float,
-        key: str,
+        mask: Mask,
         heard: Callable[[Json], None] | None = None,
     ) -> None:
         """`heard` is told of each event as it came, without the key; it waits for nobody."""
@@ -84,7 +84,7 @@ class Answer:
         self._decoder = decoder
         self._idle = idle
         self._silence = Patience(idle)
-        self._key = key
+        self._mask = mask
         self._reader = EventReader()
         self._events: deque[ServerEvent] = deque()
         self._pieces: deque[Piece] = deque()
@@ -153,10 +153,10 @@ class Answer:
         try:
             while True:
                 while self._events:
-                    event = self._bare(self._events.popleft())
+                    event = self._events.popleft()
                     if self._heard is not None:
-                        self._heard(_plain(event))
-                    pieces = self._decoder.feed(event)
+                        self._heard(_plain(self._mask.told(event.data)))
+                    pieces = self._decoder.feed(self._bare(event))
                     if pieces is not None:
                         self._pieces.extend(pieces)
                         return
@@ -167,7 +167,7 @@ class Answer:
                     return
                 self._events.extend(self._reader.feed(chunk))
         except Exception as error:
-            trouble = translated(error, self._key)
+            trouble = translated(error, self._mask)
             if trouble is None:
                 raise
         raise self._broken(trouble)  # out here, where it has no context
@@ -185,29 +185,28 @@ class Answer:
 
     def _bare(self, event: ServerEvent) -> ServerEvent:
         """The event without the key, before anything of it is cut or kept: a server may repeat it anywhere (M1)."""
-        if not self._key or self._key not in event.data:
-            return event
-        return ServerEvent(event.name, hidden(event.data, self._key))
+        bare = self._mask.said(event.data)
+        return event if bare == event.data else ServerEvent(event.name, bare)
 
     def _end(self) -> None:
         self._pieces.extend(self._decoder.end())
         self._over = not self._pieces
 
 
-def _plain(event: ServerEvent) -> Json:
+def _plain(data: str) -> Json:
     """What an event says: its JSON, or its text where it is none."""
     try:
-        return msgspec.json.decode(event.data)
+        return msgspec.json.decode(data)
     except (ValueError, RecursionError):
-        return without_surrogates(event.data)
+        return without_surrogates(data)
 
 
-def translated(error: Exception, key: str) -> ProviderError | None:
+def translated(error: Exception, mask: Mask) -> ProviderError | None:
     """An error of the world in our words; None for one that is not the world's."""
     import httpx  # noqa: PLC0415 - only where a request goes out; it was imported by then
 
     if isinstance(error, ProviderError):
-        return without_key(error, key)
+        return without_key(error, mask)
     if isinstance(error, EventTooLarge):
         return ProviderError(str(error), kind="server")
     kind: FailureKind
@@ -227,13 +226,13 @@ def translated(error: Exception, key: str) -> ProviderError | None:
     if "certificate" in str(error).lower():
         kind = "auth"
     said = without_surrogates(str(error)) or type(error).__name__
-    return ProviderError(hidden(f"{what}: {said}", key), kind=kind)
+    return ProviderError(mask.told(f"{what}: {said}"), kind=kind)
 
 
-def without_key(error: ProviderError, key: str) -> ProviderError:
+def without_key(error: ProviderError, mask: Mask) -> ProviderError:
     """The error without the key, and without what it came from: a request bears the key."""
     return ProviderError(
-        hidden(str(error), key),
+        mask.told(str(error)),
         kind=error.kind,
         status=error.status,
         retry_after_ms=error.retry_after_ms,
