@@ -289,10 +289,9 @@ class Agent(Actor[Asked]):
         )
         try:
             # asked once: a call that was begun may have been billed, and whether another one is worth it is a decision (M4)
-            answer = await run.ask(desk.model_actor, asked, StopCall(call_id=asked.call_id))
+            answer = run.answer = await run.ask(desk.model_actor, asked, StopCall(call_id=asked.call_id))
         except (ActorCrashed, OperationCrashed) as crash:
-            answer = self._no_answer(str(crash))
-        run.answer = answer
+            answer = run.answer = self._no_answer(str(crash))
         called_for = recovery(answer, asked.model) if desk.settings.enabled else None
         return Answered(
             answer,
