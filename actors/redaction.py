@@ -11,7 +11,7 @@ from typing import Final
 
 from sapwood.actors.environment import RunSync
 from sapwood.actors.foreign import words_of
-from sapwood.actors.outgoing.texts import in_common, with_texts
+from sapwood.actors.outgoing.texts import has_images, in_common, with_texts
 from sapwood.actors.outgoing.veil import NOTHING, Redactor, Veil
 from sapwood.events.base import Json
 from sapwood.events.content import mended
@@ -35,6 +35,8 @@ class Redaction:
         self._looked: set[str] = set()
         """Texts that were looked through: those of the log, which are kept anyway."""
         self._last: Sequence[Message] = ()
+        self.saw_images = False
+        """Whether images were among what a redactor was to look through: it sees texts alone."""
 
     async def veil(self, messages: Sequence[Message], more: Json = None, *, once: bool = False) -> Veil:
         """What is known to be secret, once these were looked through. `RedactionFailed` where the redactor is of no use.
@@ -45,6 +47,7 @@ class Redaction:
         if redactor is None:
             return NOTHING
         known, added = self._veil, messages[in_common(self._last, messages) :]
+        self.saw_images = self.saw_images or has_images(added)
         texts = [text for text in _texts_of(added, more) if text not in self._looked]
         if not texts:
             return known

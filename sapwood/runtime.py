@@ -78,7 +78,8 @@ class Runtime:
         counter: what counts tokens (T1): `o200k_base`, exactly; `heuristic`, Pi's rule of thumb, four characters a token; `cl100k_base`
             where tiktoken already has it on this machine. One that cannot be had is the heuristic, and a `Diagnostic` of the code
             `counter_unavailable` says why. It is loaded once a process, beside what the first session does.
-        tracer: OpenTelemetry's, such as `opentelemetry.trace.get_tracer("my-app")`: each model call is a span, without what was said (E5).
+        tracer: OpenTelemetry's, such as `opentelemetry.trace.get_tracer("my-app")`: runs, model calls and calls of tools are spans,
+            without what was said (E5).
     """
 
     def __init__(

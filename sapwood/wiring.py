@@ -197,7 +197,7 @@ def wire(  # noqa: PLR0917 - it is what a session is made of
 
     watch = Watch(questions, tell_companions)
     redaction = Redaction(host.redactor, environment.run_foreign, reporting("redactor_failed", "redactor"))
-    tracing = Tracing(tracer=host.tracer, conversation=store.header.id)
+    tracing = Tracing(tracer=host.tracer, conversation=store.header.id, report=reporting("tracer_failed", "tracer"))
     model_actor = system.spawn(
         "model",
         lambda: ModelActor(
@@ -219,6 +219,7 @@ def wire(  # noqa: PLR0917 - it is what a session is made of
         ask=host.ask,
         report=reporting("tool_failed", "tool"),
         hooks=Hooks(questions=questions),
+        tracing=tracing,
     )
     tools = system.spawn("tools", lambda: Tools(bench), asks=(session_log, extensions))
     author = Author(
@@ -303,6 +304,7 @@ def wire(  # noqa: PLR0917 - it is what a session is made of
             asks_before_settle=questions.has(AgentBeforeSettle),
         ),
         questions=questions,
+        tracing=tracing,
     )
     asks = (exclusion, inbox, session_log, projection, model_actor, compaction, mover, tools, extensions)
     agent = system.spawn("agent", lambda: Agent(desk), asks=asks, advice=INSIDE)

@@ -404,3 +404,38 @@ def sent(codec: Codec, asked: Request) -> dict[str, Any]:
 
 def kinds(blocks: Iterable[Any]) -> list[str]:
     return [block["type"] for block in blocks]
+
+
+def _said_anthropic(text: str) -> bytes:
+    said = _block(0, {"type": "text", "text": ""}, {"type": "text_delta", "text": text})
+    end = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 50}}
+    return anthropic(MESSAGE_START, *said, end, {"type": "message_stop"})
+
+
+def _said_chat(text: str) -> bytes:
+    return sse(chunk({"content": text}), chunk({}, "stop"), chunk(usage=CHAT_USAGE), "[DONE]")
+
+
+def _said_responses(text: str) -> bytes:
+    done: dict[str, Any] = {**_MESSAGE_DONE, "content": [{"type": "output_text", "text": text, "annotations": []}]}
+    return responses(
+        {"type": "response.created", "response": response("in_progress")},
+        item("added", 0, _MESSAGE),
+        _delta("output_text", 0, "msg_1", text, content_index=0, logprobs=[]),
+        item("done", 0, done),
+        {"type": "response.completed", "response": response("completed", [done], usage=RESPONSES_USAGE)},
+    )
+
+
+def _said_gemini(text: str) -> bytes:
+    counted = {"promptTokenCount": 420, "cachedContentTokenCount": 300, "candidatesTokenCount": 50}
+    return sse(candidate({"text": text}, finish="STOP", totalTokenCount=470, **counted))
+
+
+PLAIN: Final[dict[str, Callable[[str], bytes]]] = {
+    "anthropic": _said_anthropic,
+    "openai_chat": _said_chat,
+    "openai_responses": _said_responses,
+    "gemini": _said_gemini,
+}
+"""An answer of one text over each wire. It is billed 420 tokens of input, 300 of which came from a cache, and 50 of output."""

@@ -170,8 +170,12 @@ class Agent(Actor[Asked]):
 
     async def _hold(self, taken: Input, run: Run) -> None:
         """The run, and the news that it has settled, whatever becomes of it."""
-        desk, run.said = self._desk, taken
-        settled = AgentSettled(aborted=True)
+        with self._desk.tracing.run(self._desk.chosen.model) as traced:
+            end = await self._settle(taken, run)
+            traced.settled(run.answer, aborted=end.aborted)
+
+    async def _settle(self, taken: Input, run: Run) -> End:
+        desk, run.said, settled = self._desk, taken, AgentSettled(aborted=True)
         try:
             end = await self._turns(taken, run)
             settled = _settled(end.aborted, end.error, end.unrecorded)
@@ -187,6 +191,7 @@ class Agent(Actor[Asked]):
             desk.publish(settled)
         if end.error is not None:
             raise end.error
+        return end
 
     async def _turns(self, taken: Input, run: Run) -> End:
         state = replace(IDLE, rules=self._desk.rules)
@@ -284,9 +289,9 @@ class Agent(Actor[Asked]):
         )
         try:
             # asked once: a call that was begun may have been billed, and whether another one is worth it is a decision (M4)
-            answer = await run.ask(desk.model_actor, asked, StopCall(call_id=asked.call_id))
+            answer = run.answer = await run.ask(desk.model_actor, asked, StopCall(call_id=asked.call_id))
         except (ActorCrashed, OperationCrashed) as crash:
-            answer = self._no_answer(str(crash))
+            answer = run.answer = self._no_answer(str(crash))
         called_for = recovery(answer, asked.model) if desk.settings.enabled else None
         return Answered(
             answer,

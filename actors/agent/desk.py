@@ -16,6 +16,7 @@ from sapwood.actors.kernel import Ref
 from sapwood.actors.session_log.run_log import Pen
 from sapwood.actors.summaries.file_lists import PATH_ARGUMENTS, Access, PathArguments
 from sapwood.actors.tools import Tool
+from sapwood.actors.tracing import Tracing
 from sapwood.events.messages import ToolDefinition
 from sapwood.events.models import Model
 from sapwood.events.runtime import Event
@@ -74,3 +75,4 @@ class Desk:
     sections: Sections
     rules: Rules
     questions: Questions
+    tracing: Tracing

@@ -15,6 +15,7 @@ from sapwood.events.asking import Ask
 from sapwood.events.commands import Input
 from sapwood.events.hooks import DraftMessage
 from sapwood.events.ids import EntryId
+from sapwood.events.messages import AssistantMessage
 from sapwood.events.requests import StopCall, StopCompaction, StopTools
 
 STOPPED: Final = "the run was stopped"
@@ -38,6 +39,8 @@ class Run:
     asked: bool = False
     """Whether extensions were asked how it is to begin, and what they said: a prompt of theirs, and what is to be added."""
     forced: str | None = None
+    answer: AssistantMessage | None = None
+    """The last one that its model gave."""
     notes: tuple[DraftMessage, ...] = ()
     _holds: int = 0
     """How many decide right now whether it is to be stopped."""

@@ -200,7 +200,8 @@ class Author:
             raise CompactionFailed(
                 f"the summary is no smaller than what it stands for: {finished.tokens} tokens of {stood}"
             )
-        return Draft(text=finished.text, usage=reduce(added, billed, None), details=finished.details, model=model)
+        details = {**finished.details, "model": model.key}  # the entry has no place of its own for it (T6)
+        return Draft(text=finished.text, usage=reduce(added, billed, None), details=details, model=model)
 
     async def _veil(self, planned: Plan) -> Veil:
         said = [message for one in planned.summarised for message in one.messages]

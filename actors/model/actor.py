@@ -17,7 +17,7 @@ from sapwood.actors.kernel.errors import alone
 from sapwood.actors.model.assembly import STOPPED, Broken, Draft, answer_of, unfinished
 from sapwood.actors.model.providers.base import Handing, Piece, Provider, Request, Watched
 from sapwood.actors.model.watching import RequestWatch, Watch
-from sapwood.actors.outgoing import Limited, Outbox, Outgoing, Repair, prepare
+from sapwood.actors.outgoing import Limited, Outbox, Outgoing, Repair, images_of, prepare
 from sapwood.actors.outgoing.rendering import OutgoingMessage
 from sapwood.actors.outgoing.texts import Hiding, hidden
 from sapwood.actors.outgoing.unveiling import Unveiling, shown_answer
@@ -77,6 +77,7 @@ class ModelActor(Actor[Generate | StopCall]):
         self._turns = Outbox()
         self._hiding = Hiding()
         self._giving = Detaching[OutgoingMessage]()
+        self._told_of_images = False
         self._told: set[Repair | Limited] = set()
         """Repairs and limits that were told: each is made at every request, and told once."""
 
@@ -95,9 +96,9 @@ class ModelActor(Actor[Generate | StopCall]):
                 assert_never(message)
 
     async def _attempt(self, asked: Generate) -> AssistantMessage:
-        with self._tracing.chat(asked) as told:
+        with self._tracing.chat(asked) as traced:
             answer = await self._call(asked)
-            told(answer)
+            traced.answered(answer)
         return answer
 
     async def _call(self, asked: Generate) -> AssistantMessage:
@@ -221,6 +222,10 @@ class ModelActor(Actor[Generate | StopCall]):
             if one not in self._told:
                 self._told.add(one)
                 self._publish(_diagnostic(one))
+        if self._redaction.saw_images and not self._told_of_images and images_of(outgoing.messages):
+            self._told_of_images = True
+            told_once = "an image goes to the provider, and a redactor sees texts alone: Limits(images=0) sends none"
+            self._publish(Diagnostic(code="image_unredacted", message=told_once))
 
 
 def _diagnostic(one: Repair | Limited) -> Diagnostic:

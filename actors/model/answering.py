@@ -18,8 +18,9 @@ import msgspec
 import trio
 
 from sapwood.actors.model.eager import awaiting
-from sapwood.actors.model.failing import hidden
 from sapwood.actors.model.handing import GROWING, Hand
+from sapwood.actors.model.masking import Mask
+from sapwood.actors.model.patience import Patience
 from sapwood.actors.model.providers.base import Finish, Piece
 from sapwood.actors.model.sse import EventReader, EventTooLarge, ServerEvent
 from sapwood.actors.model.wire import Decoder
@@ -34,8 +35,6 @@ TRAILER: Final = 5.0
 """Seconds that the end of a stream may take where nothing but that is missing."""
 BATCH: Final = 64
 """Events that are taken before others get their turn, where a server sends faster than we read: a millisecond."""
-SLACK: Final = 1 / 64
-"""Of a silence: how much longer it may last where its timer is not set again at each event, which would cost more than the event."""
 CLOSING_TIME: Final = 1.0
 """Seconds that closing a socket may take, cancelled or not: it waits for nobody."""
 
@@ -76,7 +75,7 @@ class Answer:
         decoder: Decoder,
         *,
         idle: float,
-        key: str,
+        mask: Mask,
         heard: Callable[[Json], None] | None = None,
     ) -> None:
         """`heard` is told of each event as it came, without the key; it waits for nobody."""
@@ -84,7 +83,8 @@ class Answer:
         self._body = body
         self._decoder = decoder
         self._idle = idle
-        self._key = key
+        self._silence = Patience(idle)
+        self._mask = mask
         self._reader = EventReader()
         self._events: deque[ServerEvent] = deque()
         self._pieces: deque[Piece] = deque()
@@ -95,9 +95,9 @@ class Answer:
 
     async def __anext__(self) -> Piece:
         while not self._pieces and not self._over:
-            with trio.move_on_after(self._patience) as scope:
-                await self._next_event()
-            if scope.cancelled_caught:
+            self._silence.renew(self._patience)
+            await self._silence.bound(self._next_event)
+            if self._silence.over:
                 self._fell_silent()
         if not self._pieces:
             raise StopAsyncIteration
@@ -106,29 +106,32 @@ class Answer:
     async def each(self, take: Callable[[Piece], bool]) -> None:
         """See `Handing.each`. What is there at once is handed over before anything is waited for, neighbours of one block as one piece.
 
-        One timer serves all events, and is set again where that makes a difference: an event costs less than that.
+        One timer serves all events: an event costs less than to set one.
         """
         with trio.CancelScope() as scope:
             hand = Hand(self._pieces, take, scope.cancel)
-            count = 0
-            try:
-                while hand.open and not self._over:
-                    self._watch(scope)
-                    await self._next_event(hand.over)
-                    count += 1
-                    if count % BATCH == 0:
-                        hand.over()
-                        await trio.lowlevel.checkpoint()
-                    elif self._pieces and not isinstance(self._pieces[-1], GROWING):
-                        hand.over()
-            finally:
-                hand.over()
-        if scope.cancelled_caught and hand.open:
+            await self._silence.bound(lambda: self._handed(hand))
+        if self._silence.over and hand.open:
             self._fell_silent()
             hand.over()
         self._over = True
         if hand.fault is not None:
             raise hand.fault
+
+    async def _handed(self, hand: Hand) -> None:
+        count = 0
+        try:
+            while hand.open and not self._over:
+                self._silence.renew(self._patience)
+                await self._next_event(hand.over)
+                count += 1
+                if count % BATCH == 0:
+                    hand.over()
+                    await trio.lowlevel.checkpoint()
+                elif self._pieces and not isinstance(self._pieces[-1], GROWING):
+                    hand.over()
+        finally:
+            hand.over()
 
     def _taken(self) -> Piece:
         piece = self._pieces.popleft()
@@ -141,13 +144,6 @@ class Answer:
     def _patience(self) -> float:
         return min(TRAILER, self._idle) if self._decoder.may_end else self._idle
 
-    def _watch(self, scope: trio.CancelScope) -> None:
-        """Have the scope end after a silence from now on, or up to `SLACK` of it later."""
-        patience = self._patience
-        late = scope.deadline - trio.current_time() - patience
-        if not 0 <= late <= patience * SLACK:
-            scope.deadline = trio.current_time() + patience * (1 + SLACK)
-
     async def _next_event(self, before: Callable[[], None] | None = None) -> None:
         """Read on until an event says something: its pieces, if it brings any. Raises `ProviderError`.
 
@@ -157,10 +153,10 @@ class Answer:
         try:
             while True:
                 while self._events:
-                    event = self._bare(self._events.popleft())
+                    event = self._events.popleft()
                     if self._heard is not None:
-                        self._heard(_plain(event))
-                    pieces = self._decoder.feed(event)
+                        self._heard(_plain(self._mask.told(event.data)))
+                    pieces = self._decoder.feed(self._bare(event))
                     if pieces is not None:
                         self._pieces.extend(pieces)
                         return
@@ -171,7 +167,7 @@ class Answer:
                     return
                 self._events.extend(self._reader.feed(chunk))
         except Exception as error:
-            trouble = translated(error, self._key)
+            trouble = translated(error, self._mask)
             if trouble is None:
                 raise
         raise self._broken(trouble)  # out here, where it has no context
@@ -189,29 +185,28 @@ class Answer:
 
     def _bare(self, event: ServerEvent) -> ServerEvent:
         """The event without the key, before anything of it is cut or kept: a server may repeat it anywhere (M1)."""
-        if not self._key or self._key not in event.data:
-            return event
-        return ServerEvent(event.name, hidden(event.data, self._key))
+        bare = self._mask.said(event.data)
+        return event if bare == event.data else ServerEvent(event.name, bare)
 
     def _end(self) -> None:
         self._pieces.extend(self._decoder.end())
         self._over = not self._pieces
 
 
-def _plain(event: ServerEvent) -> Json:
+def _plain(data: str) -> Json:
     """What an event says: its JSON, or its text where it is none."""
     try:
-        return msgspec.json.decode(event.data)
+        return msgspec.json.decode(data)
     except (ValueError, RecursionError):
-        return without_surrogates(event.data)
+        return without_surrogates(data)
 
 
-def translated(error: Exception, key: str) -> ProviderError | None:
+def translated(error: Exception, mask: Mask) -> ProviderError | None:
     """An error of the world in our words; None for one that is not the world's."""
     import httpx  # noqa: PLC0415 - only where a request goes out; it was imported by then
 
     if isinstance(error, ProviderError):
-        return without_key(error, key)
+        return without_key(error, mask)
     if isinstance(error, EventTooLarge):
         return ProviderError(str(error), kind="server")
     kind: FailureKind
@@ -231,13 +226,13 @@ def translated(error: Exception, key: str) -> ProviderError | None:
     if "certificate" in str(error).lower():
         kind = "auth"
     said = without_surrogates(str(error)) or type(error).__name__
-    return ProviderError(hidden(f"{what}: {said}", key), kind=kind)
+    return ProviderError(mask.told(f"{what}: {said}"), kind=kind)
 
 
-def without_key(error: ProviderError, key: str) -> ProviderError:
+def without_key(error: ProviderError, mask: Mask) -> ProviderError:
     """The error without the key, and without what it came from: a request bears the key."""
     return ProviderError(
-        hidden(str(error), key),
+        mask.told(str(error)),
         kind=error.kind,
         status=error.status,
         retry_after_ms=error.retry_after_ms,

@@ -2,7 +2,6 @@
 
 1. Whatever comes back is words and a kind: JSON of any shape, a page of HTML, nothing at all, an event in the middle of an answer.
 2. How long to wait is taken from wherever it stands: a header, in seconds, ms or as a date, or the error itself (M4).
-3. A key that a server repeats is in no error of ours (M1).
 """
 
 from __future__ import annotations
@@ -26,8 +25,6 @@ LONGEST: Final = 2_000
 """Characters of what a server said: enough to see what it means, and too few for a page."""
 LONGEST_WAIT_MS: Final = 366 * 24 * 3600 * 1000
 """A wait is no longer than a year: a number without bounds is told as this."""
-KEY: Final = "[key]"
-"""What stands in the place of a key."""
 
 _TAGS: Final = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^<>]*>", re.IGNORECASE | re.DOTALL)
 _TITLE: Final = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
@@ -71,11 +68,6 @@ def wait_of(headers: Mapping[str, str], said: Json, words: str, now_ms: int) -> 
         *(_spoken(found[1]) for found in _IN_WORDS.finditer(words[:LONGEST])),
     )
     return next((min(wait, LONGEST_WAIT_MS) for wait in asked if wait is not None), None)
-
-
-def hidden(text: str, key: str) -> str:
-    """The text without the key."""
-    return text.replace(key, KEY) if key else text
 
 
 def _number(text: str | None, factor: int) -> int | None:

@@ -22,7 +22,9 @@ import trio
 from sapwood.actors.environment import Environment
 from sapwood.actors.model.answering import CLOSING_TIME, Answer, Body, translated, without_key
 from sapwood.actors.model.credentials import Credentials
-from sapwood.actors.model.failing import hidden, refusal
+from sapwood.actors.model.failing import refusal
+from sapwood.actors.model.masking import Mask, mask, without_login
+from sapwood.actors.model.patience import Patience
 from sapwood.actors.model.providers.base import Around, Piece, Request
 from sapwood.actors.model.wire import Codec, HttpRequest
 from sapwood.events.errors import ProviderError, Refused, shown
@@ -114,7 +116,7 @@ class HttpProvider:
         return self._codec.wire
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._id!r} at {self._base_url}, key: {self._credentials or 'none'}>"
+        return f"<{type(self).__name__} {self._id!r} at {without_login(self._base_url)}, key: {self._credentials or 'none'}>"
 
     async def __aenter__(self) -> Self:
         return self
@@ -157,10 +159,11 @@ class HttpProvider:
             pool = self._opened()
             pool.streams += 1
             try:
-                body = await self._sent(pool.client, asked, headers, key, around)
+                secret = mask(key, headers, self._base_url)
+                body = await self._sent(pool.client, asked, headers, secret, around)
                 heard = around.heard if around is not None and around.wants_events else None
                 try:
-                    yield Answer(body, self._codec.decoder(), idle=self._idle, key=key, heard=heard)
+                    yield Answer(body, self._codec.decoder(), idle=self._idle, mask=secret, heard=heard)
                 finally:
                     await body.aclose()
             finally:
@@ -174,8 +177,9 @@ class HttpProvider:
         """The key, or nothing for a server that wants none. One that has to be fetched may take as long as a silence (M3)."""
         if self._credentials is None:
             return ""
-        with trio.move_on_after(self._idle):
-            return await self._credentials.key()
+        key = await Patience(self._idle).bound(self._credentials.key)
+        if key is not None:
+            return key
         raise ProviderError(f"timeout: no API key came within {self._idle:g} s", kind="timeout")
 
     def _opened(self) -> _Pool:
@@ -201,7 +205,12 @@ class HttpProvider:
         return headers
 
     async def _sent(
-        self, client: httpx.AsyncClient, asked: HttpRequest, headers: dict[str, str], key: str, around: Around | None
+        self,
+        client: httpx.AsyncClient,
+        asked: HttpRequest,
+        headers: dict[str, str],
+        secret: Mask,
+        around: Around | None,
     ) -> Body:
         """The body of the response; `ProviderError` for one that refuses."""
         from sapwood.actors.model.outbound import posted  # noqa: PLC0415 - it brings httpx along
@@ -209,41 +218,46 @@ class HttpProvider:
         url = f"{self._base_url}{asked.path}"
         trouble: ProviderError | None = None
         try:
-            with trio.fail_after(self._idle):
-                response = await client.send(posted(url, headers, asked.body), stream=True)
-        except trio.TooSlowError:
-            trouble = ProviderError(f"timeout: no answer began within {self._idle:g} s", kind="timeout")
+            response = await Patience(self._idle).bound(
+                lambda: client.send(posted(url, headers, asked.body), stream=True)
+            )
         except Exception as error:
-            trouble = translated(error, key)
+            trouble = translated(error, secret)
             if trouble is None:
                 raise
         else:
+            if response is None:
+                raise ProviderError(f"timeout: no answer began within {self._idle:g} s", kind="timeout")
             body = Body(response)
             if around is not None:
                 around.answered(
-                    response.status_code, {name: hidden(value, key) for name, value in response.headers.items()}
+                    response.status_code, {name: secret.told(value) for name, value in response.headers.items()}
                 )
             if response.status_code == 200 and _streams(response):
                 return body
             try:
-                trouble = await self._refused(response, body, key)
+                trouble = await self._refused(response, body, secret)
             finally:
                 await body.aclose()
         raise trouble
 
-    async def _refused(self, response: httpx.Response, body: Body, key: str) -> ProviderError:
+    async def _refused(self, response: httpx.Response, body: Body, secret: Mask) -> ProviderError:
         said = b""
-        with trio.move_on_after(min(REFUSAL_TIME, self._idle)):
+
+        async def read() -> None:
+            nonlocal said
             try:
                 while len(said) <= LARGEST_REFUSAL and (chunk := await body.read()) is not None:
                     said += chunk
             except Exception as error:
-                if translated(error, key) is None:  # else what came until then says enough
+                if translated(error, secret) is None:  # else what came until then says enough
                     raise
+
+        await Patience(min(REFUSAL_TIME, self._idle)).bound(read)
         headers = {name.lower(): value for name, value in response.headers.items()}
-        bare = hidden(said.decode("utf-8", "replace"), key).encode() if key else said  # before anything of it is cut
+        bare = secret.told(said.decode("utf-8", "replace")).encode()  # before anything of it is cut
         refused = refusal(self._codec.wire, response.status_code, headers, bare, self._environment.now_ms())
-        return without_key(refused, key)
+        return without_key(refused, secret)
 
 
 def _checked_url(url: object) -> str:

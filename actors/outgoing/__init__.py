@@ -5,9 +5,9 @@ put into words (`rendering`), calls and results are paired (P4), and what the mo
 touched by it. An `Outbox` does it for one request after the other, at the price of what each adds.
 """
 
-from sapwood.actors.outgoing.limits import Limited
+from sapwood.actors.outgoing.limits import Limited, images_of
 from sapwood.actors.outgoing.pairing import Repair, pair
 from sapwood.actors.outgoing.prepare import Outbox, Outgoing, prepare
 from sapwood.actors.outgoing.sending import marked, unsent
 
-__all__ = ["Limited", "Outbox", "Outgoing", "Repair", "marked", "pair", "prepare", "unsent"]
+__all__ = ["Limited", "Outbox", "Outgoing", "Repair", "images_of", "marked", "pair", "prepare", "unsent"]

@@ -76,7 +76,7 @@ class Within:
         if limits.image_bytes is not None:
             messages = self._count("image_bytes", _within_image_bytes(messages, limits.image_bytes))
         if limits.images is not None:
-            images = _images(messages) + (self._images or 0)
+            images = images_of(messages) + (self._images or 0)
             evicted = _evicted(images, limits.images)
             if self._images is None:
                 messages = self._count("images", _without_images(messages, evicted))
@@ -103,7 +103,8 @@ def _within_image_bytes(messages: Messages, most: int) -> tuple[Messages, int]:
     return _changed(messages, change)
 
 
-def _images(messages: Messages) -> int:
+def images_of(messages: Messages) -> int:
+    """How many images are in them."""
     contents = (message.content for message in messages if not isinstance(message.content, str))
     return sum(isinstance(block, ImageContent) for content in contents for block in content)
 

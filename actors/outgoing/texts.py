@@ -87,6 +87,14 @@ def in_common(some: Sequence[Message], others: Sequence[Message]) -> int:
     return next((at for at, (one, other) in pairs if one is not other), min(len(some), len(others)))
 
 
+def has_images(messages: Sequence[Message]) -> bool:
+    """Whether there is an image in them."""
+    contents = (getattr(message, "content", ()) for message in messages)
+    return any(
+        isinstance(block, ImageContent) for content in contents if not isinstance(content, str) for block in content
+    )
+
+
 def blocks_with(content: tuple[B, ...], change: Change) -> tuple[B, ...]:
     """The blocks with their texts changed; the same tuple if none does."""
     made = [new for block in content if (new := _block(block, change)) is not None]

@@ -35,6 +35,7 @@ from sapwood.actors.tools.results import (
     unknown_tool,
 )
 from sapwood.actors.tools.tool import AskPerson, BadArguments, Tool, ToolContext
+from sapwood.actors.tracing import ABANDONED, CANCELLED, NO_SUCCESS, Traced, Tracing
 from sapwood.events.base import Json
 from sapwood.events.content import ToolCall
 from sapwood.events.errors import SapwoodError
@@ -58,6 +59,7 @@ class Bench:
     report: Callable[[str, BaseException], None]
     """Told of each fault in the code of a tool: whose, and what it raised."""
     hooks: Hooks
+    tracing: Tracing
 
 
 @attrs.frozen
@@ -165,32 +167,38 @@ class Batch:
             await self._finish(ready.index, ready.call, failed(UNSTARTED))
             return
         started = self._bench.environment.now_ms()
-        outcome = await self._called(ready, started)
+        with self._bench.tracing.tool(ready.call.name, ready.call.id) as traced:
+            outcome = await self._called(ready, started, traced)
+            if outcome.is_error:
+                traced.failed(NO_SUCCESS)
         duration = self._bench.environment.now_ms() - started
         with self._stoppable():  # a result that a stop keeps from being looked at stands as it is
             outcome = await self._bench.hooks.changed(ready.call, outcome)
         await self._finish(ready.index, ready.call, outcome, duration)
 
-    async def _called(self, ready: _Ready, started: int) -> CallOutcome:
+    async def _called(self, ready: _Ready, started: int, traced: Traced) -> CallOutcome:
         """What the tool gave, or what stopped it."""
         call = ready.call
         running = _Running(self._bench, call)
-        part = Apart(lambda: self._call(ready, running), name=f"tool {call.name} {call.id}", grace=LEAVE_AFTER)
+        part = Apart(lambda: self._call(ready, running, traced), name=f"tool {call.name} {call.id}", grace=LEAVE_AFTER)
         try:
             with self._stoppable():
                 return await part.run()
         except OperationCrashed as crash:
             self._bench.report(call.name, crash)
+            traced.raised(crash)
             return failed(BROKEN)
         finally:
             running.over = True
         if not part.running:
+            traced.failed(CANCELLED)
             return failed(INTERRUPTED)
+        traced.failed(ABANDONED)
         after = self._bench.environment.now_ms() - started
         self._bench.publish(ToolAbandoned(tool_call_id=call.id, tool_name=call.name, after_ms=after))
         return failed(LEFT_BEHIND)
 
-    async def _call(self, ready: _Ready, running: _Running) -> CallOutcome:
+    async def _call(self, ready: _Ready, running: _Running, traced: Traced) -> CallOutcome:
         """The foreign code, and whatever comes of it."""
         tool, arguments = ready.tool, dict(ready.arguments)
         if tool.context is not None:
@@ -205,7 +213,10 @@ class Batch:
         came = await outcome_of(
             lambda: self._outcome(tool.function, arguments), lambda fault: self._bench.report(tool.name, fault)
         )
-        return failed(f"The tool failed: {came.words()}") if isinstance(came, Fault) else came
+        if not isinstance(came, Fault):
+            return came
+        traced.raised(came.error)
+        return failed(f"The tool failed: {came.words()}")
 
     async def _outcome(self, function: Callable[..., object], arguments: dict[str, Any]) -> CallOutcome:
         """A plain function is run where it may block; what it gives may still have to be waited for."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final, cast
@@ -11,6 +12,7 @@ import msgspec
 
 from sapwood.actors.kernel.errors import alone
 from sapwood.actors.kernel.testing import InjectedCrash
+from sapwood.actors.model.masking import MASK
 from sapwood.actors.model.providers.base import Finish, Piece
 from sapwood.actors.tools.results import ToolResult, of_returned
 from sapwood.actors.tools.tool import BadArguments
@@ -23,6 +25,7 @@ from sapwood.events.messages import Usage
 from sapwood.store.disk import Status
 
 _END: Final = {"end": True}
+_BEARABLE: Final = re.compile(r"[\t -~]+")
 
 
 def piece_out(piece: Piece | None) -> Json:
@@ -68,6 +71,8 @@ def result_in(value: Json) -> object:
 
 def answer_out(value: object) -> Json:
     """What a handler answered. What is no answer is told by its kind and its `repr`, which is all that is told of it."""
+    if isinstance(value, hooks.ChangeHeaders) and isinstance(cast("object", value.headers), Mapping):
+        value = _headers_alone(value)
     kind = next((one for one in type(value).__mro__ if getattr(hooks, one.__name__, None) is one), None)
     if isinstance(value, msgspec.Struct) and kind is not None:
         with suppress(TypeError, ValueError):
@@ -79,6 +84,13 @@ def answer_out(value: object) -> Json:
     except Exception as fault:  # noqa: BLE001 - foreign code, down to its words
         return {"strange": type(value).__name__, "raises": error_out(fault)}
     return {"strange": type(value).__name__, "repr": seen}
+
+
+def _headers_alone(value: hooks.ChangeHeaders) -> hooks.ChangeHeaders:
+    """What is put into a header is often a key, and a replay sends none (M1): its names stay, and what no header can bear."""
+    given = cast("Mapping[str, object]", value.headers)  # foreign code made it
+    bare = {name: _BEARABLE.sub(MASK, said) if isinstance(said, str) else said for name, said in given.items()}
+    return msgspec.structs.replace(value, headers=bare)
 
 
 def answer_in(value: Json) -> object:

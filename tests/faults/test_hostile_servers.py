@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gc
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from itertools import product
 from random import Random
 
@@ -21,13 +21,14 @@ from sapwood.actors.model.answering import TRAILER
 from sapwood.actors.model.failing import LONGEST_WAIT_MS
 from sapwood.actors.model.handing import condensed
 from sapwood.actors.model.http import HttpProvider
-from sapwood.actors.model.providers.base import Finish, Piece
+from sapwood.actors.model.providers.base import Finish, Piece, Request
 from sapwood.events.errors import FailureKind, ProviderError
 from sapwood.events.messages import NO_USAGE
 from tests.serving import CHUNKED, END, Play, attempt, chunked, handed, head, serving, streamed, whole
-from tests.wires import KEY, TEXT, WIRES, Recorded, call_of, decode, finish_of, request, said_by, sse
+from tests.wires import KEY, WIRES, Recorded, call_of, decode, request, sse
 
 each_wire = pytest.mark.parametrize("wire", WIRES)
+Read = Callable[[HttpProvider, Request], Awaitable[tuple[list[Piece], ProviderError | None]]]
 
 
 @pytest.fixture
@@ -438,67 +439,100 @@ async def test_m7_a_cancelled_stream_closes_its_connection_at_once(wire: str, cl
         assert served.open == 0
 
 
-@pytest.mark.parametrize("rounds", [20, pytest.param(500, marks=pytest.mark.full)])
-@pytest.mark.slow
-async def test_m7_nothing_leaks_in_any_number_of_rounds(rounds: int) -> None:
-    recorded, chance = WIRES["openai_chat"], Random(7)  # noqa: S311 - the same each time
+STREAMS = 12
+"""At once, over four slots of a provider: most of them wait."""
+ROUNDS = [pytest.param(16, marks=pytest.mark.slow), pytest.param(500, marks=[pytest.mark.full, pytest.mark.slow])]
+"""For each wire and each end: in every run a few, some two hundred in all, and as many as are asked for where all is counted."""
+
+
+async def cancelled_at_random(provider: HttpProvider, read: Read, chance: Random) -> bool:
+    with trio.move_on_after(chance.random() / 60) as scope:
+        await read(provider, request())
+    return scope.cancelled_caught
+
+
+async def timed_out(provider: HttpProvider, read: Read, __: Random) -> bool:
+    _, error = await read(provider, request())
+    assert error is None or error.kind == "timeout"
+    return error is not None
+
+
+async def beside_a_crash(provider: HttpProvider, read: Read, chance: Random) -> bool:
+    with pytest.RaisesGroup(ZeroDivisionError):
+        async with trio.open_nursery() as nursery:
+            for _ in range(2):
+                nursery.start_soon(read, provider, request())
+            await trio.sleep(chance.random() / 100)
+            raise ZeroDivisionError
+    return True
+
+
+ENDS: dict[str, tuple[Callable[[HttpProvider, Read, Random], Awaitable[bool]], float]] = {
+    "cancelled": (cancelled_at_random, 300),
+    "timed out": (timed_out, 0.003),
+    "a sibling's crash": (beside_a_crash, 300),
+}
+"""How a stream is left, and how many seconds of silence its provider bears."""
+
+
+@each_wire
+@pytest.mark.parametrize("ended", ENDS)
+@pytest.mark.parametrize("rounds", ROUNDS)
+async def test_m7_nothing_leaks_in_any_number_of_rounds(wire: str, ended: str, rounds: int) -> None:
+    """Each round has twelve streams, and whoever asks behind it is answered at once: a slot that is not given back would let nobody in."""
+    recorded, chance = WIRES[wire], Random(7)  # noqa: S311 - the same each time
+    leave, idle = ENDS[ended]
     events = [event + b"\n\n" for event in recorded.stream.split(b"\n\n")[:-1]]
+    slow, left = 0.0, 0
+
+    async def one(provider: HttpProvider, read: Read) -> None:
+        nonlocal left
+        ended_so = await leave(provider, read, chance)
+        left += ended_so
 
     async def play(stream: trio.SocketStream) -> None:
-        await trio.sleep(chance.random() / 500)
+        await trio.sleep(slow * chance.random() / 250)
         await stream.send_all(head("200 OK", CHUNKED))
         for event in events:
-            await trio.sleep(chance.random() / 1000)
+            await trio.sleep(slow * chance.random() / 25 / len(events))
             await stream.send_all(chunked(event))
         await stream.send_all(END)
 
-    ways = (attempt, handed)
-
-    async def cancelled(provider: HttpProvider, limit: float) -> None:
-        with trio.move_on_after(limit):
-            await chance.choice(ways)(provider, request())
-
-    async def too_slow(hasty: HttpProvider) -> None:
-        _, error = await chance.choice(ways)(hasty, request())
-        assert error is None or error.kind == "timeout"
-
-    async def crashing(provider: HttpProvider) -> None:
-        with pytest.RaisesGroup(ZeroDivisionError):
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(chance.choice(ways), provider, request())
-                await trio.sleep(chance.random() / 200)
-                raise ZeroDivisionError
+    async def answered(provider: HttpProvider) -> None:
+        with trio.fail_after(5):
+            pieces, error = await attempt(provider, request())
+        assert error is None
+        assert isinstance(pieces[-1], Finish)
 
     async with (
         serving(play) as served,
-        provider_at(recorded, served.url, concurrency=4) as provider,
-        provider_at(recorded, served.url, concurrency=4, idle=0.002) as hasty,
+        provider_at(recorded, served.url, concurrency=4, idle=idle) as provider,
+        provider_at(recorded, served.url, concurrency=4) as plain,
     ):
-        _, error = await attempt(provider, request())
-        assert error is None
-        before, tasks = len(psutil.Process().net_connections()), trio.lowlevel.current_statistics().tasks_living
+        await answered(plain)
+        process = psutil.Process()
+        before, tasks = len(process.net_connections()), trio.lowlevel.current_statistics().tasks_living
         threads = threading.active_count()
+        # one pool and its slots, told to bear more silence or less
+        plain._pool, plain._slots = provider._opened(), provider._slots
         for number in range(rounds):
+            slow = 1.0
             async with trio.open_nursery() as nursery:
-                for _ in range(9):
-                    nursery.start_soon(cancelled, provider, chance.random() / 60)
-                for _ in range(2):
-                    nursery.start_soon(too_slow, hasty)
-                nursery.start_soon(crashing, provider)
-            if number % 10 == 9:
-                with trio.fail_after(5):
-                    pieces, error = await attempt(provider, request())
-                assert error is None
-                assert said_by(finish_of(recorded.codec, recorded.stream)) == TEXT
-                assert isinstance(pieces[-1], Finish)
+                for each in range(STREAMS if leave is not beside_a_crash else STREAMS // 2):
+                    nursery.start_soon(one, provider, (attempt, handed)[each % 2])
+            assert provider._slots is not None
+            assert provider._slots.borrowed_tokens == 0
+            if number % 8 == 7 or number == rounds - 1:
+                slow = 0.0
+                await answered(plain)
+        assert left >= 2 * rounds  # it is this end that was tried
+        await provider.aclose()
+        await plain.aclose()
         with trio.fail_after(5):
             while served.open:  # noqa: ASYNC110 - the server's tasks end by themselves
                 await trio.sleep(0.01)
-        for one in (provider, hasty):
-            assert one._slots is not None
-            assert one._slots.borrowed_tokens == 0
-        assert len(psutil.Process().net_connections()) <= before
-        assert trio.lowlevel.current_statistics().tasks_living <= tasks + 1
+        assert len(process.net_connections()) <= before
+        assert trio.lowlevel.current_statistics().tasks_living <= tasks
         assert threading.active_count() <= threads
     gc.collect()
 

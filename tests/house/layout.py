@@ -76,6 +76,7 @@ SHELLS: Final = {
     "actors/navigation/writing.py",
     "actors/session_log/committing.py",
     "actors/session_log/run_log.py",
+    "actors/model/patience.py",
     "actors/stoppable.py",
     "actors/summarizing.py",
     "actors/tools/batch.py",

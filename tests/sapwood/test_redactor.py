@@ -35,14 +35,15 @@ from sapwood import (
 from sapwood.actors.environment import Environment
 from sapwood.actors.model.providers.base import Piece
 from sapwood.actors.summaries.contract import HEADINGS, Kind
-from sapwood.events.content import TextContent, ThinkingContent
+from sapwood.events.content import ImageContent, TextContent, ThinkingContent
 from sapwood.events.deltas import TextDelta, ToolCallDelta
 from sapwood.events.entries import MessageEntry
 from sapwood.events.failures import failure_of
 from sapwood.events.hooks import BeforeProviderRequest, Cancel, ChangePayload, SessionBeforeCompact
 from sapwood.events.ids import ToolCallId
 from sapwood.events.messages import AssistantMessage, UserMessage
-from sapwood.events.runtime import MessageUpdate, Purpose
+from sapwood.events.models import Limits
+from sapwood.events.runtime import Diagnostic, MessageUpdate, Purpose
 from tests.build import words
 from tests.serving import serving, whole
 from tests.talking import drain
@@ -355,3 +356,20 @@ async def test_a_request_that_a_redactor_cannot_look_through_is_not_sent_as_an_e
     assert outcome.answer is not None
     assert failure_of(outcome.answer).kind == "redaction"
     assert provider.requests == []
+
+
+@pytest.mark.parametrize(("redactor", "images", "told"), [(keys, None, 1), (keys, 0, 0), (None, None, 0)])
+async def test_an_image_that_no_redactor_saw_is_told_once_and_a_model_may_be_sent_none(
+    redactor: Any, images: int | None, told: int
+) -> None:
+    provider, pixel = Wary(), ImageContent(data="iVBORw0KGgo=", mime_type="image/png")
+    async with talking(provider, redactor=redactor) as session:
+        await session.set_model(msgspec.structs.replace(MODEL, limits=Limits(images=images)))
+        events = session.events()
+        await session.prompt("no image")
+        for _ in range(2):
+            await session.prompt("what is this?", images=[pixel])
+        codes = [event.code for event in drain(events) if isinstance(event, Diagnostic)]
+
+    assert codes.count("image_unredacted") == told
+    assert any(pixel.data in text for text in provider.of("turn")) is (images is None)

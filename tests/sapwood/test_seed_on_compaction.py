@@ -588,6 +588,7 @@ async def test_the_lists_of_an_extensions_summary_are_its_own() -> None:
             "readFiles": [],
             "modifiedFiles": [],
             "fidelity": {"score": 1.0, "madeUp": []},
+            "model": session.model.key,
         }
 
 

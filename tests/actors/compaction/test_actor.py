@@ -53,7 +53,12 @@ async def test_the_entry_has_all_that_is_known_of_it() -> None:
         assert (entry.summary, entry.tokens_before, entry.from_hook) == (GOOD, before, None)
         assert entry.usage is not None
         assert entry.usage.total_tokens == 7
-        assert entry.details == {"readFiles": [], "modifiedFiles": [], "fidelity": {"score": 1.0, "madeUp": []}}
+        assert entry.details == {
+            "readFiles": [],
+            "modifiedFiles": [],
+            "fidelity": {"score": 1.0, "madeUp": []},
+            "model": talk.session.model.key,
+        }
         assert leaf is not None
         assert entry.parent_id == talk.session.tree().id(leaf)
         kept = next(one for one in talk.session.entries() if one.id == entry.first_kept_entry_id)

@@ -31,7 +31,13 @@ from tests.actors.keeping import cancelled_once
 from tests.build import MODEL, assistant, call, result, usage, user
 
 Told = list[Event]
-UNTRACED = Tracing(tracer=None, conversation="s")
+
+
+def unreported(_: str, fault: BaseException) -> None:
+    raise fault
+
+
+UNTRACED = Tracing(tracer=None, conversation="s", report=unreported)
 NO_REDACTION = Redaction(None, Environment.scripted().run_foreign, lambda _, __: None)
 
 

@@ -10,6 +10,7 @@ import trio
 
 from sapwood import Model, OpenAIChat, open_session
 from sapwood.actors.model.answering import translated, without_key
+from sapwood.actors.model.masking import mask
 from sapwood.actors.model.sse import EventTooLarge
 from sapwood.events.errors import FailureKind, ProviderError
 from tests.build import usage
@@ -53,7 +54,7 @@ KEY = "sk-very-secret"
 def test_an_error_of_the_world_has_a_kind_and_words_without_the_key(
     error: Exception, kind: FailureKind, said: str
 ) -> None:
-    told = translated(error, KEY)
+    told = translated(error, mask(KEY))
 
     assert told is not None
     assert (told.kind, str(told)) == (kind, said)
@@ -61,13 +62,13 @@ def test_an_error_of_the_world_has_a_kind_and_words_without_the_key(
 
 @pytest.mark.parametrize("error", [KeyError("x"), ValueError("x"), AssertionError("x")])
 def test_a_fault_of_ours_is_not_translated(error: Exception) -> None:
-    assert translated(error, KEY) is None
+    assert translated(error, mask(KEY)) is None
 
 
 def test_an_error_keeps_its_facts_and_loses_the_key_and_what_it_came_from() -> None:
     error = ProviderError(f"no {KEY}", kind="rate_limit", status=429, retry_after_ms=5, usage=usage(3))
     error.__cause__ = ValueError(KEY)
-    told = without_key(error, KEY)
+    told = without_key(error, mask(KEY))
 
     assert (str(told), told.kind, told.status, told.retry_after_ms, told.usage) == (
         "no [key]",

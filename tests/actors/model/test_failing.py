@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from sapwood.actors.model.failing import KEY, LONGEST, LONGEST_WAIT_MS, failed_event, hidden, refusal, wait_of
+from sapwood.actors.model.failing import LONGEST, LONGEST_WAIT_MS, failed_event, refusal, wait_of
 
 NOW = 1_767_225_600_000
 """2026-01-01T00:00:00Z."""
@@ -123,8 +123,3 @@ def test_an_event_tells_of_a_failure_as_a_body_does() -> None:
     assert (str(overloaded), overloaded.kind) == ("overloaded_error: Overloaded", "overloaded")
     assert (limited.kind, limited.status, limited.retry_after_ms) == ("rate_limit", 429, 3000)
     assert (str(silent), silent.kind) == ('{"type":"error"}', "unknown")
-
-
-def test_a_key_is_hidden_wherever_it_stands() -> None:
-    assert hidden("no sk-1 and sk-1", "sk-1") == f"no {KEY} and {KEY}"
-    assert hidden("no key", "") == "no key"

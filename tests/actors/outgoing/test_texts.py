@@ -7,7 +7,7 @@ from typing import get_args
 import msgspec
 import pytest
 
-from sapwood.actors.outgoing.texts import Hiding, hidden, is_signed, with_texts
+from sapwood.actors.outgoing.texts import Hiding, has_images, hidden, is_signed, with_texts
 from sapwood.actors.outgoing.veil import NOTHING, Veil
 from sapwood.events.content import ImageContent, TextContent, ThinkingContent, ToolCall
 from sapwood.events.ids import EntryId, ToolCallId
@@ -142,3 +142,9 @@ def test_without_a_secret_the_messages_are_the_same() -> None:
 
     assert hidden(messages, NOTHING) is messages
     assert hidden(messages[:1], Veil({"yew": OAK})) == [UserMessage(content="yew", timestamp=1)]
+
+
+def test_an_image_is_seen_wherever_it_stands() -> None:
+    assert [has_images([message]) for message, _ in MESSAGES].count(True) == 2
+    assert has_images([message for message, _ in MESSAGES])
+    assert not has_images([])

@@ -14,7 +14,7 @@ from sapwood.events.base import Json
 from sapwood.events.content import ImageContent
 from sapwood.events.deltas import TextDelta, TextStart
 from sapwood.events.errors import ProviderError
-from sapwood.events.hooks import Block
+from sapwood.events.hooks import Block, ChangeHeaders
 from sapwood.events.messages import Usage
 from sapwood.recording.values import (
     answer_in,
@@ -68,6 +68,10 @@ def test_what_a_tool_returned_comes_to_the_same_result(value: object) -> None:
 def test_what_a_handler_answered_is_the_same_and_what_is_no_answer_is_of_its_kind() -> None:
     assert answer_in(through(answer_out(Block(reason="no")))) == Block(reason="no")
     assert answer_in(through(answer_out(None))) is None
+    headers = ChangeHeaders(headers={"x-key": "sk-1 of mine", "x-old": None, "x-broken": "sk-1\nsk-2"})
+    assert answer_in(through(answer_out(headers))) == ChangeHeaders(
+        headers={"x-key": "[key]", "x-old": None, "x-broken": "[key]\n[key]"}
+    )
     assert type(answer_in(through(answer_out({1, 2})))).__name__ == "set"
 
 
