@@ -77,8 +77,7 @@ def scan_more(
     `earlier` gives the bytes of an entry that was there before; None if they are not to be had: then nothing is the same as it.
     Returns what is wrong with it. What stands for all, or for several in a row, stands for those that are read at one time.
     """
-    if offset == held.unfinished:
-        held.lines -= 1
+    held.goes_on_from(offset)
     scanning = _Scan(held, lambda at, length: data[at - offset : at - offset + length], earlier)
     scanning.take(Window(offset, data, final=True))
     return scanning.finish()
@@ -165,7 +164,8 @@ class _Scan:
         if self._returns:
             self._more_flaws.append(Flaw("crlf", self._first_return, 0, count=self._returns))
         damage = tuple(told([*flaws, *misplaced(self.held, self._first), *self._more_flaws], self._numbers, tree))
-        self.held.damage += damage
+        if damage:
+            self.held.damage = (*self.held.damage, *damage)
         self.held.lines = self._lines
         return damage
 
