@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import errno
 import heapq
 import os
 from collections.abc import Generator, Iterator, Sequence
@@ -30,6 +31,7 @@ SHORT: Final = 1 << 15
 """Bytes that are read at each end: a prompt with its tools, and a turn with a result."""
 LONG: Final = 1 << 20
 """The same where those did not tell: a header may have as many in Pi, and so may a result."""
+TOO_LONG: Final = "its first line is longer than a megabyte, and a list reads no more: `sapwood check` tells what it is"
 _MS: Final = 1_000_000
 
 Told: TypeAlias = ListedSession | UnlistedFile | None
@@ -159,7 +161,12 @@ class Catalog:
             ends = self._read_ends(descriptor, size, SHORT)
             if not ends.short_of or size <= 2 * SHORT:
                 return ends
-        return self._read_ends(descriptor, size, LONG)
+        try:
+            return self._read_ends(descriptor, size, LONG)
+        except NotAnEntry as error:
+            if size < LONG or b"\n" in self._disk.read(descriptor, 0, LONG):
+                raise
+            raise OSError(errno.EFBIG, TOO_LONG) from error
 
     def _read_ends(self, descriptor: int, size: int, length: int) -> Ends:
         if size <= 2 * length:

@@ -20,7 +20,7 @@ from sapwood.actors.kernel import Ref, insist
 from sapwood.actors.projection.section import Given
 from sapwood.actors.session_log.run_log import Pen
 from sapwood.events.commands import Input
-from sapwood.events.errors import Refused, Unencodable
+from sapwood.events.errors import Refused, Unencodable, no_entry
 from sapwood.events.hooks import (
     BeforeAgentStart,
     BeforeMessageAppend,
@@ -124,7 +124,7 @@ class RunHooks:
         target = targets(draft)
         try:
             if target is not None and target not in self._pen.view.tree:
-                raise Refused("unknown-entry", f"Entry {target} not found")  # noqa: TRY301 - it ends as the log's own refusals do
+                raise no_entry(target)
             await run.log.add(lambda entry_id, timestamp: entry_of(draft, entry_id, timestamp))
         except (Refused, Unencodable) as why:
             kind = msgspec.structs.asdict(draft)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.events.catalog import ListedSession, UnlistedFile
-from sapwood.store.catalog import LONG, SHORT, Catalog, Told
+from sapwood.store.catalog import LONG, SHORT, TOO_LONG, Catalog, Told
 from sapwood.store.folders import FolderItem, RealFolders
 from sapwood.store.lock import WriterLock
 from sapwood.store.searching import Needle
@@ -206,6 +206,17 @@ def test_what_is_no_session_is_told_and_stops_nothing(content: bytes, why: str, 
     found = told(tmp_path)
 
     assert (names(found), unlisted(found)) == (["s"], [("odd.jsonl", why)])
+
+
+def test_a_first_line_beyond_all_measure_is_told_as_that(tmp_path: Path) -> None:
+    """This used to be told as no header at all."""
+    put(tmp_path, "s")
+    header = {"type": "session", "version": 3, "id": "x", "timestamp": "2026-02-01T00:00:00.000Z", "cwd": "y" * LONG}
+    (tmp_path / "odd.jsonl").write_bytes(json.dumps(header).encode() + b"\n" + line("a") + b"\n" * LONG)
+
+    found = told(tmp_path)
+
+    assert (names(found), unlisted(found)) == (["s"], [("odd.jsonl", TOO_LONG)])
 
 
 @pytest.mark.parametrize("name", ["open_read", "read"])
