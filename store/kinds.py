@@ -24,10 +24,13 @@ class Kinds:
         number = self._numbers.get(kind)
         self._column.append(self._new(kind) if number is None else number)
 
-    def extend(self, kinds: Iterable[str]) -> None:
+    def extend(self, kinds: Sequence[str]) -> None:
         """Of the next entries."""
         numbers = self._numbers
-        self._column.extend(array("I", [numbers[one] if one in numbers else self._new(one) for one in kinds]))
+        for one in dict.fromkeys(kinds):
+            if one not in numbers:
+                self._new(one)
+        self._column.extend(array("I", map(numbers.__getitem__, kinds)))
 
     def __getitem__(self, place: int) -> str:
         return self._names[self._column[place]]
