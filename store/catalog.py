@@ -24,7 +24,7 @@ from sapwood.store.disk import Disk
 from sapwood.store.ends import Ends, ends_of
 from sapwood.store.folders import FolderItem, Folders
 from sapwood.store.lock import SUFFIX as RECORD
-from sapwood.store.naming import SUFFIX, project_name
+from sapwood.store.naming import SUFFIX, folder_key, project_names
 from sapwood.store.searching import BLOCK, Needle
 
 SHORT: Final = 1 << 15
@@ -47,7 +47,7 @@ class Catalog:
 
     def sessions(self, roots: Sequence[str], *, cwd: str | None = None, needle: Needle | None = None) -> Iterator[Told]:
         """All sessions, step by step; those of one working folder, those in which something is said."""
-        files, records, missed = self._files(roots, None if cwd is None else project_name(cwd))
+        files, records, missed = self._files(roots, None if cwd is None else project_names(cwd))
         yield from missed
         files.sort(key=lambda seen: -seen.modified_ns)
         locked = self._folders.locked()
@@ -76,13 +76,13 @@ class Catalog:
         return ()
 
     def _files(
-        self, roots: Sequence[str], project: str | None
+        self, roots: Sequence[str], projects: frozenset[str] | None
     ) -> tuple[list[FolderItem], set[str], list[UnlistedFile]]:
         """The files that may be sessions, once each; the records of who writes; and the folders that cannot be looked into."""
         files: dict[tuple[int, int], FolderItem] = {}
         records: set[str] = set()
         missed: list[UnlistedFile] = []
-        for folder in self._folders_in(roots, project, missed):
+        for folder in self._folders_in(roots, projects, missed):
             for seen in folder:
                 if seen.path.endswith(RECORD):
                     records.add(seen.path)
@@ -91,7 +91,7 @@ class Catalog:
         return list(files.values()), records, missed
 
     def _folders_in(
-        self, roots: Sequence[str], project: str | None, missed: list[UnlistedFile]
+        self, roots: Sequence[str], projects: frozenset[str] | None, missed: list[UnlistedFile]
     ) -> Iterator[Sequence[FolderItem]]:
         for root in roots:
             inside = self._look(root, missed)
@@ -101,7 +101,7 @@ class Catalog:
                 # what omp keeps of a session lies in a folder of its name, with sessions of helpers in it
                 if seen.is_folder and seen.path + SUFFIX not in names and seen.path != root:
                     name = os.path.basename(seen.path)  # noqa: PTH119 - as above
-                    if project is None or name == project:
+                    if projects is None or name.casefold() in projects:
                         yield self._look(seen.path, missed)
 
     def _look(self, folder: str, missed: list[UnlistedFile]) -> Sequence[FolderItem]:
@@ -124,7 +124,7 @@ class Catalog:
             with self._opened(seen) as descriptor:
                 ends = self._ends(descriptor, seen.size)
                 listed = _listed(seen, ends, open=self._is_open(descriptor, seen, records, locked))
-                if cwd is not None and listed.cwd != cwd:
+                if cwd is not None and folder_key(listed.cwd) != folder_key(cwd):
                     return
                 if needle is not None and not (needle.is_in(listed.name) or needle.is_in(listed.first_message)):
                     found = False

@@ -1,4 +1,4 @@
-"""N: disks and paths as they are. Keys of folders (N03) come with the catalogue, and a rename that Windows refuses (N05) befalls only who
+"""N: disks and paths as they are. Keys of folders (N03) are in test_folders.py, and a rename that Windows refuses (N05) befalls only who
 replaces files: `restore`, whose every failing call the store's own tests try.
 """
 
