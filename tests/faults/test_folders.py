@@ -22,15 +22,15 @@ SAME: Final = {
     "a drive": ("c:\\x", "C:\\x", "C:/x", "C:\\X", "\\\\?\\C:\\x", "c:\\x\\", "C:/x/", "C:\\.\\x"),
     "the root of a drive": ("c:\\", "C:/", "\\\\?\\c:\\"),
     "another computer": ("\\\\Srv\\share\\x", "\\\\srv\\share\\x\\", "\\\\?\\UNC\\srv\\share\\x"),
-    "a folder": ("/home/x", "/home/x/", "/home//x", "/home/./x"),
-    "a folder of another person": ("/home/X",),
+    "a folder": ("/home/dev/x", "/home/dev/x/", "/home/dev//x", "/home/dev/./x"),
+    "a folder of another person": ("/home/dev/X",),
     "a drive of another letter": ("d:\\x",),
     "a device": ("c:\\con",),
     "a long one": ("c:\\" + "y" * 240,),
     "a longer one": ("c:\\" + "y" * 241,),
-    "one with a colon": ("/home/a:b",),
-    "one with a stroke": ("/home/a-b",),
-    "one with another folder in it": ("/home/a/b",),
+    "one with a colon": ("/home/dev/a:b",),
+    "one with a stroke": ("/home/dev/a-b",),
+    "one with another folder in it": ("/home/dev/a/b",),
 }
 """Ways to write the path of one folder each."""
 
@@ -66,7 +66,7 @@ async def listed(folder: Path, cwd: str) -> list[str]:
 
 async def test_n03_a_session_is_found_from_its_folder_however_that_is_written_and_from_no_other(tmp_path: Path) -> None:
     """N03: folders with one name for their sessions are told apart by the sessions' headers."""
-    for nth, cwd in enumerate(("/home/a/b", "/home/a-b", "/home/a:b", "C:\\Work\\x", "\\\\srv\\share\\x")):
+    for nth, cwd in enumerate(("/home/dev/a/b", "/home/dev/a-b", "/home/dev/a:b", "C:\\Work\\x", "\\\\srv\\share\\x")):
         folder = tmp_path / project_name(cwd)
         folder.mkdir(exist_ok=True)
         put(
@@ -78,9 +78,9 @@ async def test_n03_a_session_is_found_from_its_folder_however_that_is_written_an
             ],
         )
 
-    assert await listed(tmp_path, "/home/a/b/") == await listed(tmp_path, "/home//a/b") == ["s0"]
-    assert (await listed(tmp_path, "/home/a-b"), await listed(tmp_path, "/home/a:b")) == (["s1"], ["s2"])
-    assert await listed(tmp_path, "/home/a") == []
+    assert await listed(tmp_path, "/home/dev/a/b/") == await listed(tmp_path, "/home/dev//a/b") == ["s0"]
+    assert (await listed(tmp_path, "/home/dev/a-b"), await listed(tmp_path, "/home/dev/a:b")) == (["s1"], ["s2"])
+    assert await listed(tmp_path, "/home/dev/a") == []
 
 
 async def test_n03_a_session_of_a_folder_far_below_is_kept_and_found(tmp_path: Path) -> None:
