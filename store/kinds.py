@@ -26,11 +26,14 @@ class Kinds:
 
     def extend(self, kinds: Sequence[str]) -> None:
         """Of the next entries."""
-        numbers = self._numbers
-        for one in dict.fromkeys(kinds):
-            if one not in numbers:
-                self._new(one)
-        self._column.extend(array("I", map(numbers.__getitem__, kinds)))
+        try:
+            column = array("I", map(self._numbers.__getitem__, kinds))
+        except KeyError:  # a kind that is seen for the first time
+            for one in dict.fromkeys(kinds):
+                if one not in self._numbers:
+                    self._new(one)
+            column = array("I", map(self._numbers.__getitem__, kinds))
+        self._column.extend(column)
 
     def __getitem__(self, place: int) -> str:
         return self._names[self._column[place]]
