@@ -4,7 +4,7 @@
 2. The session in which something was said or done last comes first. One is told as soon as no file that is left can come before it, by
    when it was last written: at once, unless files were copied about.
 3. A step reads one file, or one block of a search: who is asked for the next may stop there, and nothing is left open.
-4. A file that cannot be listed is told, and stops nothing. Two names of one file are one session.
+4. A file that cannot be listed is told, and stops nothing; one that was taken away since is gone. Two names of one file are one session.
 5. Whose a session is, its header says; the name of its folder only spares a look into other folders.
 """
 
@@ -102,13 +102,14 @@ class Catalog:
                 if seen.is_folder and seen.path + SUFFIX not in names and seen.path != root:
                     name = os.path.basename(seen.path)  # noqa: PTH119 - as above
                     if projects is None or name.casefold() in projects:
-                        yield self._look(seen.path, missed)
+                        yield self._look(seen.path, missed, was_there=True)
 
-    def _look(self, folder: str, missed: list[UnlistedFile]) -> Sequence[FolderItem]:
+    def _look(self, folder: str, missed: list[UnlistedFile], *, was_there: bool = False) -> Sequence[FolderItem]:
         try:
             return self._folders.look(folder)
         except OSError as error:
-            missed.append(UnlistedFile(path=folder, why=_why(error)))
+            if not (was_there and isinstance(error, FileNotFoundError)):
+                missed.append(UnlistedFile(path=folder, why=_why(error)))
             return ()
 
     def _steps(
@@ -133,6 +134,8 @@ class Catalog:
                         yield None
                     if not found:
                         return
+        except FileNotFoundError:
+            return
         except OSError as error:
             yield UnlistedFile(path=seen.path, why=_why(error))
         except NotAnEntry:
