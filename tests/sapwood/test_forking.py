@@ -16,7 +16,8 @@ from sapwood.actors.environment import Environment
 from sapwood.store.lock import WriterLock
 from tests.build import TIME, assistant, message_entry, usage, user
 from tests.sapwood.cli.sessions import DATA, LATER, session_file
-from tests.store.faults import FaultyDisk, small_disk
+from tests.store.faults import FaultyDisk
+from tests.store.mounting import small_disk
 from tests.store.stores import file_of, line, me
 
 

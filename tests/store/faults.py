@@ -9,13 +9,9 @@ from __future__ import annotations
 
 import errno
 import os
-import subprocess
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Final, TypeVar
-
-import pytest
 
 from sapwood.store.disk import RealDisk, Status
 
@@ -163,21 +159,3 @@ class FaultyDisk:
             yield
         finally:
             self.plan = before
-
-
-@contextmanager
-def small_disk(folder: Path, size: str) -> Generator[None]:
-    """A file system that is soon full; skipped where mounting is not allowed."""
-    folder.mkdir()
-    done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        pytest.skip(f"mounting is refused here: {done.stderr.strip()}")
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", "-l", str(folder)], check=True)

@@ -14,7 +14,8 @@ import pytest
 
 from sapwood.events.errors import CannotOpen, CannotWrite
 from sapwood.store.jsonl import JsonlStore
-from tests.store.faults import ERRNOS, FaultyDisk, small_disk
+from tests.store.faults import ERRNOS, FaultyDisk
+from tests.store.mounting import small_disk
 from tests.store.stores import file_of, header_of, ids_of, line, lines_of, old_file, opened, shape_of
 
 Plan = Callable[[int, str], int | None]
