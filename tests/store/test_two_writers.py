@@ -188,7 +188,7 @@ def test_of_many_threads_one_writes_and_nothing_is_mixed(path: Path, content: by
         path.write_bytes(content)
     start = threading.Barrier(8)
     all_tried = threading.Barrier(8)
-    refused: list[SessionInUse] = []
+    refused: list[SessionInUse | StoreConflict] = []
     wrote: list[int] = []
     strange: list[BaseException] = []
 
@@ -202,6 +202,8 @@ def test_of_many_threads_one_writes_and_nothing_is_mixed(path: Path, content: by
             wrote.append(n)
         except SessionInUse as error:
             refused.append(error)
+        except StoreConflict as error:  # between the making of the new file and its lock it is begun, and nobody's yet
+            (refused if content is None and error.what == "begun" else strange).append(error)
         except BaseException as error:  # noqa: BLE001 - told by the thread that looks
             strange.append(error)
         all_tried.wait()
@@ -218,7 +220,7 @@ def test_of_many_threads_one_writes_and_nothing_is_mixed(path: Path, content: by
     [n] = wrote
     assert len(refused) == 7
     again = opened(path)
-    assert again.damage == [] or [one.kind for one in again.damage] == ["several_roots"]
+    assert not again.damage or [one.kind for one in again.damage] == ["several_roots"]
     wanted = [f"{kind}{n}-{k}" for k in range(20) for kind in "tu"]
     assert ids_of(again) == (["a"] if content else []) + wanted
 
