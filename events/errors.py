@@ -75,6 +75,11 @@ class Refused(SapwoodError):
         self.reason: RefusalReason = reason
 
 
+def no_entry(entry_id: str) -> Refused:
+    """That there is no entry with this id, in the words that Pi has for it (N9)."""
+    return Refused("unknown-entry", f"Entry {entry_id} not found")
+
+
 class StaleContext(SapwoodError):
     """The context of an extension's handler was used after its session had ended. Nothing was done."""
 

@@ -81,7 +81,7 @@ class Commanding(Reading):
         )
 
     async def append_custom(self, custom_type: str, data: Json = None) -> EntryId:
-        """Keep state of the host's in the log, at the leaf; the model does not see it. `Refused` for what is no JSON."""
+        """Keep state of the host's in the log, at the leaf; the model does not see it. `Refused` for no JSON, or more than 1 MiB."""
         return await self._ask(
             AppendCustom(
                 entry_id=self._new_id(), custom_type=take_text(custom_type, "a custom type"), data=take_json(data)

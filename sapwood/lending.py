@@ -22,7 +22,7 @@ from sapwood.events.commands import Compacted, Delivered
 from sapwood.events.content import ImageContent, UserContent
 from sapwood.events.context import ContextUsage
 from sapwood.events.entries import KnownEntry, SessionInfo
-from sapwood.events.errors import Refused, SessionClosed
+from sapwood.events.errors import Refused, SessionClosed, no_entry
 from sapwood.events.hooks import Draft, DraftLabel, DraftMessage, DraftState
 from sapwood.events.ids import EntryId
 from sapwood.events.requests import Append
@@ -47,7 +47,7 @@ class Lending:
 
     async def label(self, entry_id: EntryId, label: str | None) -> EntryId:
         if entry_id not in self._wiring.view.tree:
-            raise Refused("unknown-entry", f"Entry {entry_id} not found")
+            raise no_entry(entry_id)
         text = None if label is None else take_text(label, "a label")
         return await self.append(DraftLabel(target_id=entry_id, label=text))
 

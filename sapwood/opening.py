@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import platform
-from typing import Final
+from contextlib import suppress
+from functools import partial
+from typing import Final, cast
 
 from sapwood.actors.environment import Environment
 from sapwood.events.entries import SESSION_VERSION, Header
@@ -17,6 +19,9 @@ from sapwood.taking import take_place
 
 NO_HEADER: Final = Header(version=SESSION_VERSION, id=SessionId(""), timestamp="", cwd="")
 """Of an empty file that is only read: no session has begun in it, so it has neither an id nor a folder, the next time either."""
+
+LONG: Final = 1 << 23
+"""Bytes of a file, from which on it is opened in a thread: it takes some 20 ms."""
 
 
 def new_header(
@@ -59,6 +64,26 @@ def open_store(
     if not isinstance(place, str):
         return place
     return open_file(place, environment, cwd=cwd, session_id=session_id, read_only=read_only)
+
+
+async def open_store_beside(
+    where: str | os.PathLike[str] | Store | None,
+    environment: Environment,
+    *,
+    cwd: str | os.PathLike[str] | None = None,
+    session_id: str | None = None,
+    read_only: bool = False,
+) -> Store:
+    """The same for who shares a loop: a long file is read where that holds up nobody."""
+    opening = partial(open_store, where, environment, cwd=cwd, session_id=session_id, read_only=read_only)
+    return await environment.run_sync(opening) if _is_long(where, environment) else opening()
+
+
+def _is_long(where: object, environment: Environment) -> bool:
+    if isinstance(where, str | os.PathLike):
+        with suppress(OSError, ValueError):  # opening it says what is wrong
+            return environment.disk.status_at(os.fspath(cast("str", where))).size > LONG
+    return False
 
 
 def open_file(

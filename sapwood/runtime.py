@@ -36,7 +36,7 @@ from sapwood.events.runtime import Event, merged
 from sapwood.lending import Lending
 from sapwood.listing import listing, looked_for, scanned
 from sapwood.log import Log
-from sapwood.opening import open_store
+from sapwood.opening import open_store_beside
 from sapwood.recording.line import Line
 from sapwood.session import Session
 from sapwood.sessions import Sessions
@@ -169,7 +169,8 @@ class Runtime:
         redactor = take_redactor(redactor)
         known, cwd = registered.tools(known), take_folder(cwd)
         self._check_provider(model)
-        store = open_store(where, self._environment, cwd=cwd, session_id=session_id, read_only=read_only)
+        environment = self._environment
+        store = await open_store_beside(where, environment, cwd=cwd, session_id=session_id, read_only=read_only)
         chosen = Chosen(model=model, known=known or {}, active=None if known is None else tuple(known))
         host = Host(
             providers=self._providers,

@@ -15,7 +15,7 @@ import msgspec
 
 from sapwood.actors.agent.prepare import SystemPrompt
 from sapwood.actors.environment import Environment
-from sapwood.actors.session_log.capping import MOST_BYTES, too_long
+from sapwood.actors.session_log.capping import MOST_BYTES, too_large, too_long
 from sapwood.actors.session_log.hygiene import uncontrolled
 from sapwood.actors.tools.tool import AskPerson, Tool, tool
 from sapwood.events.base import Json, is_array, is_object, listed
@@ -244,6 +244,8 @@ def take_json(value: object) -> Json:
     try:
         copy: Json = msgspec.to_builtins(value)
         why_not = why_unwritable(copy)
+        if why_not is None and (too_much := too_large(copy)) is not None:
+            raise Refused("bad-input", too_much)
         if why_not is None:
             return msgspec.json.decode(msgspec.json.encode(copy))
     except (TypeError, ValueError, RecursionError, OverflowError) as fault:

@@ -21,7 +21,7 @@ from sapwood.store.copying import as_text, header_of, marker_of
 from sapwood.store.growing import GrowingFile
 from sapwood.store.scanned import Scanned
 
-MOST_COPIES: Final = 1000
+MOST_COPIES: Final = 999
 """Version 3 sessions beside one version 1 file: each is an append that somebody made without seeing the ones before."""
 
 
@@ -70,8 +70,8 @@ def raised(old: Scanned, path: str, lines: Sequence[bytes], envelopes: Sequence[
 def made_beside(
     old: GrowingFile, path: str, data: bytes, beside: Callable[[str], GrowingFile]
 ) -> tuple[str, GrowingFile, int]:
-    """A new file with these bytes, its path as `path` is said, and where they begin in it."""
-    for n in range(1, MOST_COPIES):
+    """A new file with these bytes, its path as `path` is said, and where they begin in it. `CannotWrite` if every name is taken, too."""
+    for n in range(1, MOST_COPIES + 1):
         suffix = ".v3.jsonl" if n == 1 else f".v3-{n}.jsonl"
         file = beside(old.path.removesuffix(".jsonl") + suffix)
         said = path.removesuffix(".jsonl") + suffix
@@ -82,4 +82,7 @@ def made_beside(
         except OSError as error:
             file.close()
             raise CannotWrite(said, error) from error
-    raise FileExistsError(errno.EEXIST, "a thousand version 3 copies stand beside it")
+    full = FileExistsError(
+        errno.EEXIST, f"{MOST_COPIES} version 3 copies stand beside it: open one of them, or move some away"
+    )
+    raise CannotWrite(path, full)

@@ -4,12 +4,13 @@
 2. The session in which something was said or done last comes first. One is told as soon as no file that is left can come before it, by
    when it was last written: at once, unless files were copied about.
 3. A step reads one file, or one block of a search: who is asked for the next may stop there, and nothing is left open.
-4. A file that cannot be listed is told, and stops nothing. Two names of one file are one session.
+4. A file that cannot be listed is told, and stops nothing; one that was taken away since is gone. Two names of one file are one session.
 5. Whose a session is, its header says; the name of its folder only spares a look into other folders.
 """
 
 from __future__ import annotations
 
+import errno
 import heapq
 import os
 from collections.abc import Generator, Iterator, Sequence
@@ -23,13 +24,14 @@ from sapwood.store.disk import Disk
 from sapwood.store.ends import Ends, ends_of
 from sapwood.store.folders import FolderItem, Folders
 from sapwood.store.lock import SUFFIX as RECORD
-from sapwood.store.naming import SUFFIX, project_name
+from sapwood.store.naming import SUFFIX, folder_key, project_names
 from sapwood.store.searching import BLOCK, Needle
 
 SHORT: Final = 1 << 15
 """Bytes that are read at each end: a prompt with its tools, and a turn with a result."""
 LONG: Final = 1 << 20
 """The same where those did not tell: a header may have as many in Pi, and so may a result."""
+TOO_LONG: Final = "its first line is longer than a megabyte, and a list reads no more: `sapwood check` tells what it is"
 _MS: Final = 1_000_000
 
 Told: TypeAlias = ListedSession | UnlistedFile | None
@@ -45,7 +47,7 @@ class Catalog:
 
     def sessions(self, roots: Sequence[str], *, cwd: str | None = None, needle: Needle | None = None) -> Iterator[Told]:
         """All sessions, step by step; those of one working folder, those in which something is said."""
-        files, records, missed = self._files(roots, None if cwd is None else project_name(cwd))
+        files, records, missed = self._files(roots, None if cwd is None else project_names(cwd))
         yield from missed
         files.sort(key=lambda seen: -seen.modified_ns)
         locked = self._folders.locked()
@@ -74,13 +76,13 @@ class Catalog:
         return ()
 
     def _files(
-        self, roots: Sequence[str], project: str | None
+        self, roots: Sequence[str], projects: frozenset[str] | None
     ) -> tuple[list[FolderItem], set[str], list[UnlistedFile]]:
         """The files that may be sessions, once each; the records of who writes; and the folders that cannot be looked into."""
         files: dict[tuple[int, int], FolderItem] = {}
         records: set[str] = set()
         missed: list[UnlistedFile] = []
-        for folder in self._folders_in(roots, project, missed):
+        for folder in self._folders_in(roots, projects, missed):
             for seen in folder:
                 if seen.path.endswith(RECORD):
                     records.add(seen.path)
@@ -89,7 +91,7 @@ class Catalog:
         return list(files.values()), records, missed
 
     def _folders_in(
-        self, roots: Sequence[str], project: str | None, missed: list[UnlistedFile]
+        self, roots: Sequence[str], projects: frozenset[str] | None, missed: list[UnlistedFile]
     ) -> Iterator[Sequence[FolderItem]]:
         for root in roots:
             inside = self._look(root, missed)
@@ -99,14 +101,15 @@ class Catalog:
                 # what omp keeps of a session lies in a folder of its name, with sessions of helpers in it
                 if seen.is_folder and seen.path + SUFFIX not in names and seen.path != root:
                     name = os.path.basename(seen.path)  # noqa: PTH119 - as above
-                    if project is None or name == project:
-                        yield self._look(seen.path, missed)
+                    if projects is None or name.casefold() in projects:
+                        yield self._look(seen.path, missed, was_there=True)
 
-    def _look(self, folder: str, missed: list[UnlistedFile]) -> Sequence[FolderItem]:
+    def _look(self, folder: str, missed: list[UnlistedFile], *, was_there: bool = False) -> Sequence[FolderItem]:
         try:
             return self._folders.look(folder)
         except OSError as error:
-            missed.append(UnlistedFile(path=folder, why=_why(error)))
+            if not (was_there and isinstance(error, FileNotFoundError)):
+                missed.append(UnlistedFile(path=folder, why=_why(error)))
             return ()
 
     def _steps(
@@ -122,7 +125,7 @@ class Catalog:
             with self._opened(seen) as descriptor:
                 ends = self._ends(descriptor, seen.size)
                 listed = _listed(seen, ends, open=self._is_open(descriptor, seen, records, locked))
-                if cwd is not None and listed.cwd != cwd:
+                if cwd is not None and folder_key(listed.cwd) != folder_key(cwd):
                     return
                 if needle is not None and not (needle.is_in(listed.name) or needle.is_in(listed.first_message)):
                     found = False
@@ -131,6 +134,8 @@ class Catalog:
                         yield None
                     if not found:
                         return
+        except FileNotFoundError:
+            return
         except OSError as error:
             yield UnlistedFile(path=seen.path, why=_why(error))
         except NotAnEntry:
@@ -159,7 +164,12 @@ class Catalog:
             ends = self._read_ends(descriptor, size, SHORT)
             if not ends.short_of or size <= 2 * SHORT:
                 return ends
-        return self._read_ends(descriptor, size, LONG)
+        try:
+            return self._read_ends(descriptor, size, LONG)
+        except NotAnEntry as error:
+            if size < LONG or b"\n" in self._disk.read(descriptor, 0, LONG):
+                raise
+            raise OSError(errno.EFBIG, TOO_LONG) from error
 
     def _read_ends(self, descriptor: int, size: int, length: int) -> Ends:
         if size <= 2 * length:

@@ -15,6 +15,7 @@ import attrs
 from sapwood.events.damage import Damage
 from sapwood.events.errors import CannotOpen, Interference, NotASession, StoreConflict
 from sapwood.store.jsonl import JsonlStore
+from sapwood.store.telling import new_damage
 
 
 @attrs.frozen
@@ -41,12 +42,13 @@ class Follower:
 
     def look(self, told: int) -> Looked:
         """What came since the last look, for somebody who was told of so many entries. Raises `CannotOpen` and `StoreClosed`."""
-        store, entries, damaged = self.store, len(self.store.tree), len(self.store.damage)
+        store, entries, damaged = self.store, len(self.store.tree), self.store.damage
         try:
             store.refresh()
         except StoreConflict as conflict:
             return self._anew(conflict.what, told)
-        untold, self._untold = (*self._untold, *self._judged(damaged, entries), *store.damage[damaged:]), ()
+        came = new_damage(damaged, store.damage)
+        untold, self._untold = (*self._untold, *self._judged(came, entries), *came), ()
         self._told += len(untold)
         return Looked(untold)
 
@@ -56,10 +58,10 @@ class Follower:
         self._half = [one for one in damage if start is not None and one.length and one.offset >= start]
         return [one for one in damage if one not in self._half]
 
-    def _judged(self, damaged: int, entries: int) -> Sequence[Damage]:
+    def _judged(self, damage: Sequence[Damage], entries: int) -> Sequence[Damage]:
         """What was wrong with the half line, if it was left as it was: one that was gone on with was read again, and told by that."""
         store, half = self.store, self._half
-        came = [one.offset for one in store.damage[damaged:]]
+        came = [one.offset for one in damage]
         came += [store.offset(place) for place in range(entries, len(store.tree))]
         if not half or not came:
             return ()

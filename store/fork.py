@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final
 
 from sapwood.events.entries import SESSION_VERSION
-from sapwood.events.errors import NewerVersion, Refused
+from sapwood.events.errors import NewerVersion, Refused, no_entry
 from sapwood.events.ids import EntryId
 from sapwood.store.copying import Copy, Extent, Lines
 from sapwood.store.new_file import NewFile
@@ -40,7 +40,7 @@ def place_to_fork(source: Lines, entry_id: EntryId | None, extent: Extent, where
         )
     place = source.tree.index(entry_id)
     if place is None:
-        raise Refused("unknown-entry", f"Entry {entry_id} not found")
+        raise no_entry(entry_id)
     return place
 
 

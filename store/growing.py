@@ -23,6 +23,7 @@ import msgspec
 
 from sapwood.events.errors import Interference, SessionInUse, StoreConflict
 from sapwood.store.disk import Disk, Status, write_all
+from sapwood.store.half_line import HalfLine
 from sapwood.store.known import Known
 from sapwood.store.lock import WriterLock
 from sapwood.store.restoring import put_back
@@ -52,6 +53,7 @@ class GrowingFile:
         self._opened: Status | None = None
         """Which file it is."""
         self._known = Known()
+        self._half = HalfLine()
         self._checked: int | None = None
         """How long it was when we last looked, if nothing was done since."""
         self._left_over: tuple[int, bytes] | None = None
@@ -102,11 +104,8 @@ class GrowingFile:
         if self._reading == self._writing == _NONE:
             return []
         end, size = self._look(), self._known.size
-        if end > size:
-            came = self._disk.read(self._reading, size, end - size)
-            whole = came.rfind(b"\n") + 1  # a line that is being written is no line yet
-            if whole:
-                self._known = self._known.theirs(came[:whole])
+        if end > size and (whole := self._half.whole_lines(partial(self._disk.read, self._reading), size, end)):
+            self._known = self._known.theirs(whole)
         self._checked = end
         return self.before_ours()
 

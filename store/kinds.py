@@ -24,10 +24,16 @@ class Kinds:
         number = self._numbers.get(kind)
         self._column.append(self._new(kind) if number is None else number)
 
-    def extend(self, kinds: Iterable[str]) -> None:
+    def extend(self, kinds: Sequence[str]) -> None:
         """Of the next entries."""
-        numbers = self._numbers
-        self._column.extend(array("I", [numbers[one] if one in numbers else self._new(one) for one in kinds]))
+        try:
+            column = array("I", map(self._numbers.__getitem__, kinds))
+        except KeyError:  # a kind that is seen for the first time
+            for one in dict.fromkeys(kinds):
+                if one not in self._numbers:
+                    self._new(one)
+            column = array("I", map(self._numbers.__getitem__, kinds))
+        self._column.extend(column)
 
     def __getitem__(self, place: int) -> str:
         return self._names[self._column[place]]

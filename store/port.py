@@ -45,7 +45,10 @@ class Store(Protocol):
 
     @property
     def damage(self) -> Sequence[Damage]:
-        """What is wrong with what is stored, in order (S7). It only grows, as long as `where` is the same."""
+        """What is wrong with what is stored, in order (S7). It does not change: where more is found, there is another one.
+
+        As long as `where` is the same, only what was wrong with a last line without its end goes again: when somebody has ended it.
+        """
         ...
 
     def line(self, index: int) -> bytes:

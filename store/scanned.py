@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import attrs
 
@@ -22,7 +22,7 @@ class Scanned:
     """Where each entry begins, in bytes."""
     lengths: array[int] = attrs.field(factory=lambda: array("Q"))
     """Without the line's end."""
-    damage: list[Damage] = attrs.field(factory=list[Damage])
+    damage: Sequence[Damage] = ()
     """In file order."""
     lines: int = 0
     """How many have begun; 0 if not even the header is written."""
@@ -40,6 +40,12 @@ class Scanned:
             offset += length + 1
             lines += 1
         self.lines = lines
+
+    def goes_on_from(self, offset: int) -> None:
+        """The unfinished line, which begins there, was gone on with: it is read again, and what was wrong with it says nothing now."""
+        if offset == self.unfinished:
+            self.lines -= 1
+            self.damage = tuple(one for one in self.damage if not (one.length and one.offset >= offset))
 
     def unplaced(self, at: int) -> None:
         """Of the lines that were placed, this one (counted from the end) is no entry."""

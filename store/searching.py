@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from typing import Final
 
 from sapwood.events.codec import decode_entry
@@ -30,6 +30,9 @@ from sapwood.store.upcast import from_version_1
 
 BLOCK: Final = 1 << 20
 """Bytes that are read at a time."""
+FEW: Final = 8
+"""Lines that are read between two looks whether anybody still waits. One takes some microseconds; one that is nearly an entry, half a
+millisecond: it is tried in every way that there is, and a damaged file may have millions of them."""
 LONGEST_LINE: Final = 1 << 24
 """Bytes of a line that is read whole: what the log takes comes to a megabyte, and an image to some."""
 
@@ -52,23 +55,30 @@ class Needle:
         return text is not None and self._text in text.casefold()
 
     def steps(self, blocks: Iterable[bytes]) -> Iterator[bool]:
-        """After each block of a file whether it was found; no further block is taken then."""
+        """Whether it was found so far: after each block of a file, and after some lines of one. Nothing is read behind a yes."""
         rest = b""
         for block in blocks:
             data = rest + block
             end = data.rfind(b"\n") + 1
-            found = self._is_said_in(data[:end])
-            rest = data[end:]
-            if not found and len(rest) > LONGEST_LINE:
-                found = self._stored is not None and self._stored.search(rest) is not None
-                rest = rest[-len(self._text) :]
-            yield found
+            yield (found := (yield from self._is_said_in(data[:end])))
             if found:
                 return
-        yield self._is_said_in(rest)
+            rest = data[end:]
+            if len(rest) > LONGEST_LINE:
+                yield (found := self._stored is not None and self._stored.search(rest) is not None)
+                if found:
+                    return
+                rest = rest[-len(self._text) :]
+        yield (yield from self._is_said_in(rest))
 
-    def _is_said_in(self, lines: bytes) -> bool:
-        return any(self._is_in_line(line) for line in self._candidates(lines))
+    def _is_said_in(self, lines: bytes) -> Generator[bool, None, bool]:
+        """Whether it is; with a no for this step after every few lines that are read."""
+        for nth, line in enumerate(filter(_SAYING.search, self._candidates(lines)), 1):
+            if self._is_in_line(line):
+                return True
+            if nth % FEW == 0:
+                yield False
+        return False
 
     def _candidates(self, lines: bytes) -> Iterator[bytes]:
         if self._stored is None:
@@ -82,8 +92,6 @@ class Needle:
             at = end
 
     def _is_in_line(self, line: bytes) -> bool:
-        if not _SAYING.search(line):
-            return False
         try:
             entry = decode_entry(line)
         except NotAnEntry:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from sapwood.events.damage import Damage, DamageKind
@@ -41,6 +41,14 @@ class LineNumbers:
             self._lines += self._read(self._at, offset - self._at).count(b"\n")
             self._at = offset
         return self._lines + 1
+
+
+def new_damage(before: Sequence[Damage], now: Sequence[Damage]) -> Sequence[Damage]:
+    """What of a store's damage has come since it was `before`. What was wrong with a half line may have gone meanwhile."""
+    if before is now:
+        return ()
+    known = {*map(id, before)}
+    return tuple(one for one in now if id(one) not in known)
 
 
 def misplaced(held: Scanned, first: int) -> Iterator[Flaw]:

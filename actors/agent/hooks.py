@@ -18,15 +18,17 @@ from sapwood.actors.agent.steps import AtBoundary, Crossed
 from sapwood.actors.asking import Questions
 from sapwood.actors.kernel import Ref, insist
 from sapwood.actors.projection.section import Given
+from sapwood.actors.session_log.capping import too_large
 from sapwood.actors.session_log.run_log import Pen
 from sapwood.events.commands import Input
-from sapwood.events.errors import Refused, Unencodable
+from sapwood.events.errors import Refused, Unencodable, no_entry
 from sapwood.events.hooks import (
     BeforeAgentStart,
     BeforeMessageAppend,
     ContextQuestion,
     ContextWithSystem,
     Draft,
+    DraftState,
     InputReceived,
     Question,
 )
@@ -124,10 +126,12 @@ class RunHooks:
         target = targets(draft)
         try:
             if target is not None and target not in self._pen.view.tree:
-                raise Refused("unknown-entry", f"Entry {target} not found")  # noqa: TRY301 - it ends as the log's own refusals do
+                raise no_entry(target)
+            if isinstance(draft, DraftState) and (too_much := too_large(draft.data)) is not None:
+                raise Refused("bad-input", too_much)  # noqa: TRY301 - it ends as the log's own refusals do
             await run.log.add(lambda entry_id, timestamp: entry_of(draft, entry_id, timestamp))
         except (Refused, Unencodable) as why:
-            kind = msgspec.structs.asdict(draft)
+            kind = {name: value for name, value in msgspec.structs.asdict(draft).items() if name != "data"}
             told = f"what an extension wanted appended cannot be: {why}"
             self._publish(Diagnostic(code="draft_refused", message=told, facts={"draft": type(draft).__name__, **kind}))
 

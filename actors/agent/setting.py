@@ -14,7 +14,7 @@ from sapwood.actors.agent.desk import Desk
 from sapwood.actors.kernel import Refuse, Reply, Start, insist
 from sapwood.events.commands import AppendCustom, Edit, SetLabel, SetModel, SetThinkingLevel, SetTools
 from sapwood.events.entries import ContextEdit, Custom, KnownEntry, Label, ModelChange, ThinkingLevelChange
-from sapwood.events.errors import Refused
+from sapwood.events.errors import Refused, no_entry
 from sapwood.events.ids import EntryId
 from sapwood.events.requests import Append
 from sapwood.events.runtime import ModelChanged, ThinkingLevelChanged
@@ -38,7 +38,7 @@ class Setter:
                 return self._set_tools(names)
             case Edit(target=target) | SetLabel(target=target):
                 if target not in self._desk.pen.view.tree:
-                    return Refuse(Refused("unknown-entry", f"Entry {target} not found"))
+                    return Refuse(no_entry(target))
                 return self._start("mark", lambda: self._append(self._mark(message)))
             case AppendCustom():
                 return self._start("append custom", lambda: self._append(self._mark(message)))

@@ -15,7 +15,7 @@ import attrs
 from sapwood.actors.navigation.branch import Destination, Left, destination, is_there, left
 from sapwood.actors.readable import Readable
 from sapwood.events.entries import MessageEntry
-from sapwood.events.errors import Refused
+from sapwood.events.errors import Refused, no_entry
 from sapwood.events.ids import EntryId
 from sapwood.events.messages import ToolResultMessage
 from sapwood.events.requests import NavigateTo
@@ -45,7 +45,7 @@ def route(view: Readable, asked: NavigateTo, asks: Callable[[str], bool]) -> Rou
     tree = view.tree
     target = None if asked.target is None else tree.index(asked.target)
     if asked.target is not None and target is None:
-        return Refused("unknown-entry", f"Entry {asked.target} not found")
+        return no_entry(asked.target)
     if target is None and asked.label is not None and not asked.summarize:
         return Refused("bad-input", "a label needs an entry to stand at: before the first one there is none")
     answered: ToolResultMessage | None = None

@@ -12,6 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+import msgspec
+
+from sapwood.events.base import Json
 from sapwood.events.models import LEAST_TEXT_BYTES
 
 MOST_BYTES: Final = 1 << 20
@@ -28,6 +31,14 @@ def too_long(text: str, limit: int = MOST_BYTES) -> int | None:
     """The bytes of a text, if they are more than `limit`. For the refusal at the door."""
     size = len(text) if len(text) * 4 <= limit else _size(text)
     return size if size > limit else None
+
+
+def too_large(data: Json) -> str | None:
+    """Why state is not kept in the log, if it is more than `MOST_BYTES` of JSON. It has no middle that could be left out."""
+    size = len(msgspec.json.encode(data))
+    if size <= MOST_BYTES:
+        return None
+    return f"what is kept in the log has at most {MOST_BYTES:,} bytes, and this has {size:,}: keep it in a file, and the path in the log"
 
 
 def cap(text: str, limit: int) -> str:

@@ -11,7 +11,7 @@ It outlives the actor that asks it: after a crash, what waited has been refused,
 from __future__ import annotations
 
 import errno
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Final, assert_never
 
@@ -23,12 +23,14 @@ from sapwood.actors.kernel import Refuse
 from sapwood.actors.session_log.appending import AlreadyDone, Go, Log, decide, unfit
 from sapwood.actors.session_log.view import View
 from sapwood.events.codec import encode_entry
+from sapwood.events.damage import Damage
 from sapwood.events.entries import KnownEntry, Unknown
 from sapwood.events.errors import CannotOpen, CannotWrite, Refused, SapwoodError, StaleLeaf, StoreError, Unencodable
 from sapwood.events.ids import EntryId
 from sapwood.events.requests import Append, Appended
 from sapwood.events.runtime import DamageFound, EntryAppended, Event, SessionMoved, StoreDegraded, StoreRecovered
 from sapwood.store.port import Durability, Store
+from sapwood.store.telling import new_damage
 
 PASSING: Final = frozenset(
     getattr(errno, name)
@@ -258,7 +260,7 @@ class Committer:
 
     def _commit(self, batch: _Batch) -> None:
         store, view, first = self._store, self._view, len(self._view)
-        was_troubled, damaged = self._trouble is not None, len(store.damage)
+        was_troubled, damaged = self._trouble is not None, store.damage
         store.commit()
         self._batch, self._trouble, self._pause = None, None, SOONEST
         try:
@@ -269,7 +271,7 @@ class Committer:
         if was_troubled:
             self._publish(StoreRecovered(written=len(batch.entries)))
 
-    def _tell(self, batch: _Batch, first: int, damaged: int) -> None:
+    def _tell(self, batch: _Batch, first: int, damaged: Sequence[Damage]) -> None:
         store, view = self._store, self._view
         self._tell_damage(batch.where, damaged)
         if store.where != batch.where:
@@ -284,16 +286,16 @@ class Committer:
     def _take_in(self) -> None:
         """What somebody else appended, as news."""
         store, first = self._store, len(self._view)
-        where, damaged = store.where, len(store.damage)
+        where, damaged = store.where, store.damage
         try:
             store.refresh()
         finally:
             self._tell_damage(where, damaged)
             self._announce(first)
 
-    def _tell_damage(self, where: str, known: int) -> None:
-        """What is wrong with what came since there were `known` places of it, if it is the same file."""
-        found = self._store.damage[known:] if self._store.where == where else ()
+    def _tell_damage(self, where: str, known: Sequence[Damage]) -> None:
+        """What is wrong with what came since that was all, if it is the same file."""
+        found = new_damage(known, self._store.damage) if self._store.where == where else ()
         if found:
             self._publish(DamageFound(records=tuple(found)))
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -61,6 +62,13 @@ def clean(entry: KnownEntry, *, limit: int = MOST_BYTES) -> KnownEntry:
     return tidy
 
 
+def clean_result(
+    content: tuple[UserBlock, ...], details: Json, *, limit: int = MOST_BYTES
+) -> tuple[tuple[UserBlock, ...], Json]:
+    """What a tool gave, as it may be written: for who is asked about it before it is."""
+    return _blocks(_fewer(content), partial(_capped, limit=limit)), _shorter(details)
+
+
 def printable(text: str) -> str:
     """The text without the escape sequences of terminals, and without control characters (rule 1)."""
     return uncontrolled(_SEQUENCE.sub("", text) if "\x1b" in text else text)
@@ -81,15 +89,11 @@ def uncontrolled(text: str) -> str:
 
 def _tidy(entry: KnownEntry, limit: int) -> KnownEntry:
     """Rules 1 and 2, but for what lies beside the texts."""
-
-    def capped(texts: Sequence[str]) -> Sequence[str]:
-        ends = [ends_of(text, limit) for text in texts]
-        return cap_all([printable(text) for text, _ in ends], limit, [size for _, size in ends])
-
+    capped = partial(_capped, limit=limit)
     match entry:
         case MessageEntry(message=ToolResultMessage(content=blocks, details=details) as message):
-            kept = _blocks(_fewer(blocks), capped)
-            return _with(entry, message=_with(message, content=kept, details=_shorter(details)))
+            kept, shorter = clean_result(blocks, details, limit=limit)
+            return _with(entry, message=_with(message, content=kept, details=shorter))
         case MessageEntry(message=CustomMessage(content=content, details=details) as message):
             return _with(
                 entry, message=_with(message, content=_content(_fewer_in(content), capped), details=_shorter(details))
@@ -103,6 +107,11 @@ def _tidy(entry: KnownEntry, limit: int) -> KnownEntry:
             return _with(entry, content=_content(_fewer_in(content), capped), details=_shorter(details))
         case _:
             return entry
+
+
+def _capped(texts: Sequence[str], *, limit: int) -> Sequence[str]:
+    ends = [ends_of(text, limit) for text in texts]
+    return cap_all([printable(text) for text, _ in ends], limit, [size for _, size in ends])
 
 
 def _all_uncontrolled(texts: Sequence[str]) -> Sequence[str]:

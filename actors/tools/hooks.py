@@ -10,6 +10,7 @@ import msgspec
 from sapwood.actors.asking import Questions
 from sapwood.actors.billing import added
 from sapwood.actors.kernel import CRASHES
+from sapwood.actors.session_log.hygiene import clean_result
 from sapwood.actors.tools.results import CallOutcome, failed
 from sapwood.events.content import ToolCall
 from sapwood.events.hooks import BeforeMessageAppend, Block, ChangeArguments, ToolCallQuestion, ToolResultQuestion
@@ -44,12 +45,15 @@ class Hooks:
                 assert_never(answer)
 
     async def changed(self, call: ToolCall, outcome: CallOutcome) -> CallOutcome:
-        """The result as it is to be recorded."""
+        """The result as it is to be recorded. Who is asked is shown what would be: a result may be of any size."""
+        if not self.questions.has(ToolResultQuestion):
+            return outcome
+        content, details = clean_result(outcome.content, outcome.details)
         asked = ToolResultQuestion(
             tool_name=call.name,
             tool_call_id=call.id,
-            content=outcome.content,
-            details=outcome.details,
+            content=content,
+            details=details,
             is_error=outcome.is_error,
         )
         answer = await self.questions.ask(asked)

@@ -2,7 +2,7 @@
 
 1. What has a folder in it, ends as a session's file does, or is there, is a path. Anything else may be an id, or how one begins.
 2. An id is looked for where sessions stand by themselves: in the platform's data folder, and in Pi's.
-3. An id that nothing has is taken for a path: what cannot be opened says so in its own words.
+3. An id that nothing has is taken for a path: what cannot be opened says so in its own words, and where it was looked for.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SHOWN: Final = 3
 
 def path_of(named: str) -> str:
     """The path of a session that is named by it, or by its id. `Trouble` for one that several sessions have."""
-    if len(named) < SHORTEST or os.path.dirname(named) or named.endswith(".jsonl") or os.path.lexists(named):  # noqa: PTH120 - paths are plain text
+    if not may_be_id(named):
         return named
     found = _found(named)
     if len(found) > 1:
@@ -32,12 +32,24 @@ def path_of(named: str) -> str:
     return found[0].path if found else named
 
 
-def _found(named: str) -> Sequence[ListedSession]:
+def may_be_id(named: str) -> bool:
+    """Whether it is looked for among the ids of sessions."""
+    is_path = os.path.dirname(named) or named.endswith(".jsonl") or os.path.lexists(named)  # noqa: PTH120 - paths are plain text
+    return len(named) >= SHORTEST and not is_path
+
+
+def looked_in() -> Sequence[str]:
+    """The folders in which an id is looked for, there or not."""
     from sapwood.places import pi_sessions_folder, sessions_folder
+
+    return sessions_folder(), pi_sessions_folder()
+
+
+def _found(named: str) -> Sequence[ListedSession]:
     from sapwood.store.catalog import Catalog
     from sapwood.store.disk import RealDisk
     from sapwood.store.folders import RealFolders
 
     catalog = Catalog(RealDisk(), RealFolders())
-    roots = [one for one in (sessions_folder(), pi_sessions_folder()) if os.path.isdir(one)]  # noqa: PTH112 - as above
+    roots = [one for one in looked_in() if os.path.isdir(one)]  # noqa: PTH112 - as above
     return catalog.find(roots, named)

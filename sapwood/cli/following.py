@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from sapwood.cli.finding import path_of
 from sapwood.cli.news import news_line
 from sapwood.cli.printing import Printer, told_in_json
 from sapwood.cli.progress import said_if_slow
@@ -18,8 +19,8 @@ from sapwood.words.wording import Line, Piece, cut, line, named
 
 
 async def shown(path: str, last: int | None, as_json: bool, printer: Printer) -> None:
-    """Show what comes until nobody reads it any more, or the file is lost: then the exit code says so."""
-    with told_in_json(path, printer, as_json=as_json), readable(path):
+    """Show what comes to the session at a path, or with an id, until nobody reads it or the file is lost: then the exit code says so."""
+    with told_in_json(path, printer, as_json=as_json), readable(path := path_of(path)):
         with said_if_slow(f"reading {named(path)}"):
             opened = follow(path, last=last)
         async with opened as following:

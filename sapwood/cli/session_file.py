@@ -7,7 +7,7 @@ import os
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from sapwood.cli.finding import path_of
+from sapwood.cli.finding import looked_in, may_be_id, path_of
 from sapwood.cli.progress import said_if_slow
 from sapwood.cli.trouble import NoSession, Unreadable
 from sapwood.events.context import DEFAULT_COUNTER, CounterName
@@ -47,6 +47,9 @@ def _spoken(path: str, error: CannotOpen) -> str:
         return "the name of the file is empty: name a .jsonl file"
     if os.path.isdir(path):  # noqa: PTH112 - the path may be any text
         return f"{name} is a folder: name one of the .jsonl files in it"
+    if why == NOT_THERE and may_be_id(path):
+        folders = " or ".join(map(named, looked_in()))
+        return f"{name} is not there, and no session in {folders} has an id that begins so: give its path (sapwood ls FOLDER)"
     if why == NOT_THERE:
         return f"{name} is not there: check the spelling, or give the path from here"
     if error.errno in {errno.EACCES, errno.EPERM}:

@@ -40,6 +40,7 @@ from sapwood.events.errors import (
     Unencodable,
     Writer,
     brief,
+    no_entry,
     shown,
 )
 
@@ -187,6 +188,7 @@ SAID: list[tuple[SapwoodError, dict[str, object], str]] = [
         {"what": "agent crashed too often and stays down"},
         ("the session broke: agent crashed too often and stays down: what is in the log stays, open it again"),
     ),
+    (no_entry("gone"), {"reason": "unknown-entry"}, "Entry gone not found"),
     (
         InvalidSessionId("-a"),
         {"reason": "bad-input", "session_id": "-a"},

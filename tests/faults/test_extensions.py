@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 import trio
 from trio.testing import MockClock
 
-from sapwood import Extension, ExtensionContext, StaleContext
+from sapwood import Extension, ExtensionContext, ScriptedAnswer, StaleContext
 from sapwood.actors.extensions.extension import ASKED, event_of
 from sapwood.actors.kernel.testing import CrashAt
 from sapwood.events.entries import kind_of
-from sapwood.events.hooks import SessionShutdown, SessionStart, ToolResultQuestion
-from sapwood.events.runtime import ExtensionError, News, TurnStart
+from sapwood.events.hooks import BeforeMessageAppend, SessionShutdown, SessionStart, ToolResultQuestion
+from sapwood.events.messages import AssistantMessage
+from sapwood.events.runtime import ExtensionError, MessageEnd, News, TurnStart
 from tests.actors.extensions.everywhere import everywhere, failures, live
+from tests.build import call
+from tests.faults.logs import assert_whole, rows
 from tests.talking import drain, talking
 
 
@@ -137,3 +142,36 @@ async def test_k06_sessions_begin_and_end_alike_however_they_end(sessions: int, 
                 await session.prompt("hi")
 
     assert seen == ["new", "end"] * sessions
+
+
+@pytest.mark.slow
+async def test_c16_a_hook_that_takes_its_time_with_messages_keeps_the_order_of_the_file(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    """C16: fifty turns with two calls each. What is asked of a message, or told of its end, lets no result before its call."""
+    slow, chance = Extension("slow"), Random(16)  # noqa: S311 - the same waits each time
+
+    @slow.on(BeforeMessageAppend)
+    async def ask(question: BeforeMessageAppend, _: ExtensionContext) -> None:
+        if isinstance(question.message, AssistantMessage):
+            await trio.sleep(chance.uniform(0, 0.2))
+
+    @slow.on(MessageEnd)
+    async def hear(_: MessageEnd, __: ExtensionContext) -> None:
+        await trio.sleep(chance.uniform(0, 0.2))
+
+    async def look(nth: int) -> str:
+        await trio.sleep(chance.uniform(0, 0.05))
+        return f"seen {nth}"
+
+    batches = [ScriptedAnswer(calls=tuple(call(f"c{nth}{one}", "look", nth=nth) for one in "ab")) for nth in range(50)]
+    path = tmp_path / "s.jsonl"
+    async with talking(*batches, "done", where=str(path), tools=[look], extensions=[slow]) as session:
+        assert not (await session.prompt("go")).failed
+
+    assert_whole(path)
+    order = [row["message"] for row in rows(path) if row["type"] == "message" and row["message"]["role"] != "system"]
+    assert [one["role"] for one in order] == ["user", *["assistant", "toolResult", "toolResult"] * 50, "assistant"]
+    for nth in range(50):
+        results = order[2 + 3 * nth : 4 + 3 * nth]
+        assert sorted(one["toolCallId"] for one in results) == [f"c{nth}a", f"c{nth}b"]

@@ -284,7 +284,10 @@ async def test_d10_what_was_acknowledged_before_a_kill_is_there_and_the_next_ses
     path = tmp_path / "s.jsonl"
     acknowledged, torn = talked_and_killed(path, range(5))
     assert acknowledged > 0
-    async with talking("here I am", where=str(path)) as session:
+    wide = msgspec.structs.replace(
+        MODEL, context_window=1_000_000_000
+    )  # who is killed late has said more than most windows hold
+    async with talking("here I am", where=str(path), model=wide) as session:
         await session.prompt("anybody there?")
     with read(path) as again:
         assert said(again)[-2:] == ["anybody there?", "here I am"]

@@ -1,4 +1,4 @@
-"""N: disks and paths as they are. Keys of folders (N03) come with the catalogue, and a rename that Windows refuses (N05) befalls only who
+"""N: disks and paths as they are. Keys of folders (N03) are in test_folders.py, and a rename that Windows refuses (N05) befalls only who
 replaces files: `restore`, whose every failing call the store's own tests try.
 """
 
@@ -26,6 +26,7 @@ from sapwood.opening import open_store
 from tests.build import MODEL
 from tests.faults.logs import LOOKING, assert_whole, cli, lines_of, nth_message, put, said, wired
 from tests.store.faults import FaultyDisk
+from tests.store.mounting import read_only_mount
 from tests.store.stores import Watched, old_file
 from tests.store.writer import ROOT
 from tests.talking import talking
@@ -169,19 +170,6 @@ def test_n02_a_file_and_a_folder_that_are_read_only_to_a_person_without_rights_a
             assert (told["errno"], told["path"]) == (number, str(target))
             assert told["read"] == (4 if target is path else "CannotOpen")
         assert sorted(one.name for one in folder.iterdir()) == before
-
-
-@contextmanager
-def read_only_mount(folder: Path) -> Generator[None]:
-    """The folder's own content, on a file system that is read-only."""
-    for options in (["-o", "bind", str(folder)], ["-o", "remount,bind,ro"]):
-        done = subprocess.run(["mount", *options, str(folder)], capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            pytest.skip(f"mounting is refused here: {done.stderr.strip()}")
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
 async def test_n02_on_a_read_only_file_system_opening_fails_at_once_and_reading_works(tmp_path: Path) -> None:

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
 import tracemalloc
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 import pytest
 import trio
 
-from sapwood import Environment, Runtime, Scripted, ScriptedAnswer, read
+from sapwood import Environment, Extension, ExtensionContext, Refused, Runtime, Scripted, ScriptedAnswer, read
 from sapwood.actors.session_log.capping import MOST_BYTES
+from sapwood.events.codec import encode_entry
+from sapwood.events.content import text_of
+from sapwood.events.hooks import SessionStart, ToolResultQuestion
 from sapwood.store.catalog import LONG
-from tests.build import MODEL, TIME, call
+from tests.build import MODEL, TIME, assistant, call, message_entry, user
 from tests.faults.sizes import MB, message, put, ran, with_a_hole
 from tests.store.faults import FaultyDisk
+from tests.talking import talking
 
 MANY: Final = 60
 TRIES: Final = 3
@@ -71,8 +77,10 @@ async def test_f01_a_bounded_part_of_each_is_read_and_whoever_stops_reads_no_fur
 
 
 @pytest.mark.slow
-async def test_f02_a_session_of_130_mb_takes_a_prompt_in_three_seconds_of_cpu(tmp_path: Path) -> None:
-    """F02: nine thousand entries, twelve compactions. From opening to the model's answer."""
+async def test_f02_a_session_of_130_mb_takes_a_prompt_in_three_seconds_of_cpu_and_holds_nobody_up(
+    tmp_path: Path,
+) -> None:
+    """F02: nine thousand entries, twelve compactions. From opening to the model's answer; whoever else is in the loop waits a blink."""
     lines: list[bytes] = []
     parent: str | None = None
     for nth in range(9_000):
@@ -81,24 +89,48 @@ async def test_f02_a_session_of_130_mb_takes_a_prompt_in_three_seconds_of_cpu(tm
             row = {"type": "compaction", "id": name, "parentId": parent, "timestamp": TIME, "summary": "so far"}
             lines.append(json.dumps(row | {"firstKeptEntryId": parent, "tokensBefore": 9}).encode() + b"\n")
         else:
-            lines.append(message(name, parent, "user", "x" * 14_400))
+            said = assistant("x" * 14_400) if nth % 2 else user("x" * 14_400)
+            lines.append(encode_entry(message_entry(name, said, parent)) + b"\n")
         parent = name
     path = put(tmp_path / "s.jsonl", lines)
     assert path.stat().st_size > 128 * MB
     del lines
-    provider = Scripted({"turn": [ScriptedAnswer(text="yes")]})
+    took, late = list[float](), list[float]()
 
-    began = time.process_time()
-    async with (
-        Runtime(providers=[provider], counter="heuristic") as runtime,
-        runtime.open_session(path, model=MODEL) as session,
-    ):
-        outcome = await session.prompt("hello")
-        took = time.process_time() - began
-        assert not outcome.failed
-        assert len(session.tree()) == 9_002
+    for _ in range(TRIES):  # a neighbour may hold a process up for a second
+        beats = Heartbeat()
+        began = time.process_time()
+        async with (
+            trio.open_nursery() as nursery,
+            Runtime(providers=[Scripted({"turn": [ScriptedAnswer(text="yes")]})]) as runtime,
+        ):
+            await nursery.start(beats.beat)
+            async with runtime.open_session(path, model=MODEL) as session:
+                outcome = await session.prompt("hello")
+                took.append(time.process_time() - began)
+                assert not outcome.failed
+                assert len(session.tree()) == 9_002 + 2 * (len(took) - 1)
+            nursery.cancel_scope.cancel()
+        late.append(beats.longest)
+        if took[-1] < 3 and late[-1] < 0.1:
+            break
 
-    assert took < 3
+    assert min(took) < 3
+    assert min(late) < 0.1
+
+
+class Heartbeat:
+    """A task that wants a turn every few milliseconds, and how long it waited for one."""
+
+    def __init__(self) -> None:
+        self.longest = 0.0
+
+    async def beat(self, *, task_status: trio.TaskStatus[None]) -> None:
+        task_status.started()
+        while True:
+            wanted = trio.current_time() + 0.005
+            await trio.sleep_until(wanted)
+            self.longest = max(self.longest, trio.current_time() - wanted)
 
 
 TALKING = """
@@ -154,33 +186,80 @@ def test_f03_memory_does_not_grow_with_what_results_of_tools_add_to_the_log(tmp_
     assert grown < added / 3
 
 
+def ticking(path: Path, ticks: int) -> Path:
+    """A session in which an extension has written its whole state, 15 kB, at each tick."""
+    row = {"type": "custom", "id": "0wn", "parentId": "pa5", "timestamp": TIME, "customType": "tick"}
+    line = json.dumps(row | {"data": {"state": "x" * 15_000}}).encode() + b"\n"
+
+    def lines() -> Iterator[bytes]:
+        parent = b"u"
+        yield message("u", None, "user", "Which wood?")
+        for nth in range(ticks):
+            name = b"%08x" % nth
+            yield line.replace(b"0wn", name, 1).replace(b"pa5", parent, 1)
+            parent = name
+
+    return put(path, lines())
+
+
 @pytest.mark.slow
-def test_f05_custom_entries_that_fill_a_session_are_in_nobodys_way(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("ticks", "budget"), [(2_500, 2.0), pytest.param(250_000, 40.0, marks=pytest.mark.full)])
+def test_f05_custom_entries_that_fill_a_session_are_in_nobodys_way(ticks: int, budget: float, tmp_path: Path) -> None:
     """F05: an extension writes its whole state at each tick. It opens, is listed, and the model sees what was said."""
-    data = "x" * 15_000
-    lines = [message("u", None, "user", "Which wood?")]
-    parent = "u"
-    for nth in range(2_500):
-        row = {"type": "custom", "id": f"{nth:08x}", "parentId": parent, "timestamp": TIME, "customType": "tick"}
-        lines.append(json.dumps(row | {"data": {"state": data}}).encode() + b"\n")
-        parent = str(row["id"])
-    path = put(tmp_path / "s.jsonl", lines)
+    if shutil.disk_usage(tmp_path).free < 2 * ticks * 15_000:
+        pytest.skip("needs room for a session of four gigabytes")
+    path = ticking(tmp_path / "s.jsonl", ticks)
+    (tmp_path / "none").mkdir()
 
     began = time.process_time()
     with read(path, counter="heuristic") as session:
         assert [item.entry_id for item in session.context().items] == ["u"]
         held = session.tree()
+        assert len(held) == ticks + 1
         assert held.position(held.leaf) == 0
-    listed = json.loads(ran("-m", "sapwood", "ls", str(tmp_path), "--json").output)["sessions"]
+    assert time.process_time() - began < budget
+    nothing = ran("-m", "sapwood", "ls", str(tmp_path / "none"), "--json")
+    listed = ran("-m", "sapwood", "ls", str(tmp_path), "--json")
+    path.unlink()
 
-    assert time.process_time() - began < 2
-    assert [one["firstMessage"] for one in listed] == ["Which wood?"]
+    assert [one["firstMessage"] for one in json.loads(listed.output)["sessions"]] == ["Which wood?"]
+    assert listed.most_memory - nothing.most_memory < 100 * MB
+
+
+async def test_f05_state_that_fills_a_log_is_refused_and_whoever_keeps_it_is_told_where_to(tmp_path: Path) -> None:
+    """F05: the limit (docs/extensions.md), for a host and for an extension; the session goes on."""
+    extension, refusals = Extension("hoarder"), list[str]()
+
+    @extension.on(SessionStart)
+    async def keep(_: SessionStart, context: ExtensionContext) -> None:
+        try:
+            await context.append_custom("state", "x" * MOST_BYTES)
+        except Refused as refusal:
+            refusals.append(str(refusal))
+        await context.append_custom("state", "x" * (MOST_BYTES - 2))
+
+    path = tmp_path / "s.jsonl"
+    async with talking("yes", where=str(path), extensions=[extension]) as session:
+        with pytest.raises(Refused, match="keep it in a file") as caught:
+            await session.append_custom("state", ["x" * MOST_BYTES])
+        assert caught.value.reason == "bad-input"
+        assert not (await session.prompt("hello")).failed
+        assert len(session.tree()) == 3
+
+    assert [one[:56] for one in refusals] == ["what is kept in the log has at most 1,048,576 bytes, and"]
+    assert path.stat().st_size < 1.1 * MOST_BYTES
 
 
 @pytest.mark.slow
-async def test_f06_a_result_of_a_tool_beyond_all_measure_is_cut_before_it_is_written(tmp_path: Path) -> None:
-    """F06: with a marker that tells its size, and at less than three times what the tool gave."""
-    size = 40 * MB
+@pytest.mark.parametrize("size", [40 * MB, pytest.param(400 * MB, marks=pytest.mark.full)])
+async def test_f06_a_result_of_a_tool_beyond_all_measure_is_cut_before_it_is_written(size: int, tmp_path: Path) -> None:
+    """F06: with a marker that tells its size, for hooks too, and at no more than three times what is kept beyond what the tool gave."""
+    extension, shown = Extension("looking"), list[int]()
+
+    @extension.on(ToolResultQuestion)
+    def look(question: ToolResultQuestion, _: ExtensionContext) -> None:
+        shown.append(len(text_of(question.content)))
+
     whole = "x" * size
 
     def shout() -> str:
@@ -189,10 +268,7 @@ async def test_f06_a_result_of_a_tool_beyond_all_measure_is_cut_before_it_is_wri
 
     answers = [ScriptedAnswer(calls=(call("c1", "shout"),)), ScriptedAnswer(text="heard")]
     path = tmp_path / "s.jsonl"
-    async with (
-        Runtime(providers=[Scripted({"turn": answers})], counter="heuristic") as runtime,
-        runtime.open_session(path, model=MODEL, tools=[shout]) as session,
-    ):
+    async with talking(*answers, where=str(path), tools=[shout], extensions=[extension]) as session:
         tracemalloc.start()
         try:
             await session.prompt("shout")
@@ -202,6 +278,7 @@ async def test_f06_a_result_of_a_tool_beyond_all_measure_is_cut_before_it_is_wri
 
     assert f"of {size:,} bytes left out" in path.read_text(encoding="utf-8")
     assert path.stat().st_size < 2 * MOST_BYTES
+    assert shown[0] <= MOST_BYTES
     assert most < 3 * size
 
 

@@ -252,3 +252,46 @@ async def test_what_pi_appends_is_told(tmp_path: Path) -> None:
                 assert [item.entry_id for item in following.context().items][-2:] == ids
     except PiUnavailable as unavailable:
         pytest.skip(f"the real Pi is not here: {unavailable.reason}")
+
+
+async def test_two_that_follow_one_file_are_told_the_same_whoever_comes_late(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(file_of(line("e0")))
+    lines = [line(f"e{nth}", f"e{nth - 1}") + b"\n" for nth in range(1, 40)]
+    told: dict[str, list[str]] = {"early": [], "late": []}
+
+    async def listen(name: str) -> None:
+        async with follow(path) as following:
+            while len(told[name]) < 1 + len(lines):
+                told[name].append(await next_id(following))
+
+    with trio.fail_after(10):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(listen, "early")
+            with path.open("ab", buffering=0) as file:
+                for nth, one in enumerate(lines):
+                    file.write(one[:20])
+                    await trio.sleep(0.03)
+                    file.write(one[20:])
+                    if nth == 20:
+                        nursery.start_soon(listen, "late")
+
+    assert told["early"] == told["late"] == [f"e{nth}" for nth in range(1 + len(lines))]
+
+
+async def test_a_file_that_another_one_is_put_in_place_of_is_lost_with_all_that_came_before(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    """In one step, as editors and programs that rewrite a session do: with the same entries, and with a new one."""
+    path, other = tmp_path / "s.jsonl", tmp_path / "other"
+    path.write_bytes(file_of(line("a")))
+    other.write_bytes(file_of(line("a"), line("b", "a")))
+    async with follow(path) as following:
+        assert await next_id(following) == "a"
+        other.replace(path)
+        assert await following.receive() == SessionFileLost(path=str(path), what="replaced")
+        with pytest.raises(trio.EndOfChannel):
+            await following.receive()
+        assert following.tree().leaf == 0, "what was read can still be read"

@@ -17,7 +17,8 @@ from sapwood.store.lock import WriterLock
 from tests.build import TIME, assistant, message_entry, usage, user
 from tests.sapwood.cli.sessions import DATA, LATER, session_file
 from tests.store.faults import FaultyDisk
-from tests.store.stores import me
+from tests.store.mounting import small_disk
+from tests.store.stores import file_of, line, me
 
 
 def talk(folder: Path, name: str = "s.jsonl") -> Path:
@@ -200,3 +201,21 @@ def test_what_another_program_forked_is_told_apart_by_its_time(tmp_path: Path) -
     assert said["timestamp"] > TIME
     assert (stats.inherited.spent.input, stats.own.spent.input, stats.spent.input) == (100, 100, 200)
     assert (stats.inherited.spent.calls, stats.own.spent.calls) == (1, 1)
+
+
+def test_a_disk_that_is_really_full_in_the_middle_leaves_nothing_and_the_parent_as_it_was(tmp_path: Path) -> None:
+    """Of a fork that is larger than a block of it."""
+    with small_disk(tmp_path / "small", "2m"):
+        path = tmp_path / "small" / "s.jsonl"
+        path.write_bytes(
+            file_of(*(line(f"e{nth}", f"e{nth - 1}" if nth else None, data="x" * 9_000) for nth in range(120)))
+        )
+        before = path.read_bytes()
+
+        for _ in range(2):
+            with pytest.raises(CannotWrite) as caught:
+                fork(path, whole_tree=True)
+            assert caught.value.errno == errno.ENOSPC
+            assert [one.name for one in path.parent.iterdir()] == ["s.jsonl"]
+        assert path.read_bytes() == before
+        assert Path(fork(path, EntryId("e50")).path).exists()

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
 
+from sapwood import opening
 from sapwood.actors.environment import Environment
-from sapwood.events.errors import CannotOpen, InvalidSessionId, Refused
-from sapwood.opening import new_header, open_store
+from sapwood.events.errors import CannotOpen, InvalidSessionId, NotASession, Refused
+from sapwood.opening import new_header, open_store, open_store_beside
 from sapwood.store.jsonl import JsonlStore
 from sapwood.store.memory import MemoryStore
 from tests.build import HEADER
+from tests.store.faults import FaultyDisk
+from tests.store.stores import file_of, line
 
 
 def test_a_new_session_has_a_version_an_id_a_time_and_a_folder() -> None:
@@ -60,3 +64,32 @@ def test_a_present_folder_that_is_gone_is_told_with_the_way_out(
 def test_only_a_file_is_opened_to_be_read_only(where: MemoryStore | None) -> None:
     with pytest.raises(Refused, match="read_only is for files"):
         open_store(where, Environment(), read_only=True)
+
+
+async def test_a_long_file_is_read_beside_the_loop_and_what_is_wrong_with_one_is_told_there_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "LONG", 1_000)
+    threads = set[int]()
+
+    class Disk(FaultyDisk):
+        def open_read(self, path: str) -> int:
+            threads.add(threading.get_ident())
+            return super().open_read(path)
+
+    for name, content in (("short", b""), ("long", file_of(line("a", data="x" * 1_000))), ("none", b"x" * 1_001)):
+        (tmp_path / name).write_bytes(content)
+    environment, here = Environment(disk=Disk()), threading.get_ident()
+
+    (await open_store_beside(tmp_path / "short", environment)).close()
+    assert threads == {here}
+    threads.clear()
+    store = await open_store_beside(tmp_path / "long", environment)
+    assert here not in threads
+    assert len(store.tree) == 1
+    store.close()
+    with pytest.raises(NotASession):
+        await open_store_beside(tmp_path / "none", environment)
+    with pytest.raises(CannotOpen):
+        await open_store_beside(tmp_path / "gone", environment, read_only=True)
+    assert (await open_store_beside(None, environment)).where == ":memory:"

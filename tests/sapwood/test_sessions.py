@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -132,3 +133,47 @@ async def test_a_session_that_is_open_is_told_to_be(tmp_path: Path) -> None:
         await session.prompt("hello")
         assert [one.open async for one in runtime.sessions(tmp_path)] == [True]
     assert [one.open async for one in runtime.sessions(tmp_path)] == [False]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("files", [1_000, pytest.param(10_000, marks=pytest.mark.full)])
+async def test_files_that_come_go_and_change_their_names_meanwhile_disturb_no_others(
+    files: int, tmp_path: Path
+) -> None:
+    """Half of them stay as they are: each of these is told once, and nothing is told to be wrong with the rest."""
+    template = put(tmp_path / "stays", "s").read_bytes()
+    for nth in range(files):
+        folder = tmp_path / ("stays" if nth % 2 else "moves")
+        folder.mkdir(exist_ok=True)
+        (folder / f"{nth}.jsonl").write_bytes(template.replace(b'"s"', b'"s%d"' % nth, 1))
+    (tmp_path / "stays" / "s.jsonl").unlink()
+    over = threading.Event()
+
+    def disturb() -> None:
+        for nth, path in enumerate(sorted((tmp_path / "moves").iterdir())):
+            if over.is_set():
+                return
+            match nth % 4:
+                case 0:
+                    path.unlink()
+                case 1:
+                    path.rename(path.with_name(f"new-{path.name}"))
+                case 2:
+                    path.with_name(f"copy-{path.name}").write_bytes(path.read_bytes())
+                case _:
+                    path.with_name(f"copy-{path.name}").write_bytes(path.read_bytes())
+                    path.with_name(f"copy-{path.name}").replace(path)
+
+    disturbing = threading.Thread(target=disturb)
+    disturbing.start()
+    try:
+        found, sessions = list[str](), Runtime().sessions(tmp_path)
+        async for one in sessions:
+            found.append(one.path)
+    finally:
+        over.set()
+        disturbing.join()
+
+    assert len(found) == len({*found})
+    assert {str(one) for one in (tmp_path / "stays").iterdir()} <= {*found}
+    assert [one.why for one in sessions.unlisted if one.why != "it is empty"] == []

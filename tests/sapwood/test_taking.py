@@ -10,6 +10,7 @@ import pytest
 
 from sapwood import Environment, ImageContent, Model, Refused, Scripted, Store, SystemPrompt
 from sapwood.actors.kernel import Receipt, Verdict
+from sapwood.actors.session_log.capping import MOST_BYTES
 from sapwood.events.base import Json
 from sapwood.events.ids import EntryId
 from sapwood.events.runtime import AgentStart
@@ -265,3 +266,14 @@ def test_a_system_prompt_is_one_its_preamble_or_none() -> None:
     assert take_system_prompt(None) is None
     for other in (5, b"You help.", SystemPrompt, {"preamble": "You help."}):
         assert refused(take_system_prompt, other).startswith("a system prompt is text or a sapwood.SystemPrompt, not ")
+
+
+def test_state_that_is_too_long_is_refused_with_what_to_do() -> None:
+    """An extension that kept its whole state at each tick made a session of gigabytes, and nobody said a word."""
+    assert take_json("x" * (MOST_BYTES - 2)) is not None
+
+    told = refused(take_json, ["x" * MOST_BYTES])
+
+    assert told == (
+        "what is kept in the log has at most 1,048,576 bytes, and this has 1,048,580: keep it in a file, and the path in the log"
+    )

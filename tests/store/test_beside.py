@@ -119,7 +119,13 @@ def test_what_the_disk_says_is_told_with_the_name_of_the_copy(tmp_path: Path) ->
 def test_there_is_an_end_to_the_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     disk = FaultyDisk()
     monkeypatch.setattr(beside, "MOST_COPIES", 2)
-    (tmp_path / "s.v3.jsonl").write_bytes(b"theirs\n")
+    for name in ("s.v3.jsonl", "s.v3-2.jsonl"):
+        (tmp_path / name).write_bytes(b"theirs\n")
 
-    with pytest.raises(FileExistsError):
+    with pytest.raises(
+        CannotWrite, match=r"s\.jsonl: EEXIST \(2 version 3 copies stand beside it: .*move some away"
+    ) as caught:
         made_beside(growing(disk, tmp_path / "s.jsonl"), "s.jsonl", b"ours\n", lambda path: growing(disk, Path(path)))
+
+    assert caught.value.path == "s.jsonl"
+    assert disk.open_descriptors == set()

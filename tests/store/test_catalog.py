@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.events.catalog import ListedSession, UnlistedFile
-from sapwood.store.catalog import LONG, SHORT, Catalog, Told
+from sapwood.store.catalog import LONG, SHORT, TOO_LONG, Catalog, Told
 from sapwood.store.folders import FolderItem, RealFolders
 from sapwood.store.lock import WriterLock
 from sapwood.store.searching import Needle
@@ -208,6 +209,17 @@ def test_what_is_no_session_is_told_and_stops_nothing(content: bytes, why: str, 
     assert (names(found), unlisted(found)) == (["s"], [("odd.jsonl", why)])
 
 
+def test_a_first_line_beyond_all_measure_is_told_as_that(tmp_path: Path) -> None:
+    """This used to be told as no header at all."""
+    put(tmp_path, "s")
+    header = {"type": "session", "version": 3, "id": "x", "timestamp": "2026-02-01T00:00:00.000Z", "cwd": "y" * LONG}
+    (tmp_path / "odd.jsonl").write_bytes(json.dumps(header).encode() + b"\n" + line("a") + b"\n" * LONG)
+
+    found = told(tmp_path)
+
+    assert (names(found), unlisted(found)) == (["s"], [("odd.jsonl", TOO_LONG)])
+
+
 @pytest.mark.parametrize("name", ["open_read", "read"])
 def test_what_cannot_be_read_is_told_and_stops_nothing(name: str, tmp_path: Path) -> None:
     put(tmp_path, "first", 9)
@@ -223,6 +235,30 @@ def test_what_cannot_be_read_is_told_and_stops_nothing(name: str, tmp_path: Path
 
 def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
     assert unlisted(told(tmp_path / "gone")) == [("gone", "no such file or directory")]
+
+
+class Taking(RealFolders):
+    """Somebody takes something away behind each look."""
+
+    def __init__(self, *away: Path) -> None:
+        self.away = [*away]
+
+    def look(self, path: str) -> Sequence[FolderItem]:
+        found = super().look(path)
+        for one in self.away:
+            shutil.rmtree(one) if one.is_dir() else one.unlink()
+        self.away.clear()
+        return found
+
+
+def test_what_is_taken_away_in_the_middle_is_gone_and_no_fault(tmp_path: Path) -> None:
+    """It used to be told as a file that cannot be listed, each of thousands that were tidied up."""
+    put(tmp_path, "stays")
+    gone, folder = put(tmp_path, "gone"), put(tmp_path / "folder", "gone-too").parent
+
+    found = [*Catalog(FaultyDisk(), Taking(gone, folder)).sessions([str(tmp_path)])]
+
+    assert (names(found), unlisted(found)) == (["stays"], [])
 
 
 def test_two_names_of_a_file_are_one_session(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def test_there_is_an_entry_of_each_kind_and_nothing_is_wrong() -> None:
         "session"
     }
     assert entries(DATA_OF_ALL, WHOLE) == ALL
-    assert WHOLE.damage == []
+    assert WHOLE.damage == ()
 
 
 @pytest.mark.parametrize("part", range(8))

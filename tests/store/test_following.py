@@ -78,10 +78,12 @@ def test_a_half_line_is_an_entry_once_it_is_whole(path: Path) -> None:
     told.look()
     write(path, B[20:])
     assert (told.look(), told.ids) == (Looked(), ["a"])
+    assert [one.kind for one in told.follower.store.damage] == ["torn_tail"]
     write(path, b"\n")
     told.look()
 
     assert (told.ids, told.damage) == (["a", "b"], [])
+    assert told.follower.store.damage == ()
     told.close()
 
 
@@ -249,3 +251,21 @@ def test_however_a_file_grows_its_entries_are_those_of_the_whole(
     assert {*offsets(told.damage)} >= {*offsets((one.kind, one.offset) for one in whole.damage)}
     told.close()
     whole.close()
+
+
+def test_a_huge_half_line_that_is_looked_at_again_and_again_is_not_read_again(path: Path) -> None:
+    path.write_bytes(file_of(A))
+    disk = FaultyDisk()
+    told = Told(path, disk)
+    told.look()
+    begun = sum(disk.read_lengths)
+    long = line("b", "a", customType="x", data="x" * 1_000_000)
+    for at in range(0, len(long), 20_000):
+        write(path, long[at : at + 20_000])
+        told.look()
+    write(path, b"\n")
+    told.look()
+
+    assert (told.ids, told.damage) == (["a", "b"], [])
+    assert sum(disk.read_lengths) - begun < 2.1 * len(long)
+    told.close()

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-import subprocess
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -17,6 +15,7 @@ import pytest
 from sapwood.events.errors import CannotOpen, CannotWrite
 from sapwood.store.jsonl import JsonlStore
 from tests.store.faults import ERRNOS, FaultyDisk
+from tests.store.mounting import small_disk
 from tests.store.stores import file_of, header_of, ids_of, line, lines_of, old_file, opened, shape_of
 
 Plan = Callable[[int, str], int | None]
@@ -264,24 +263,6 @@ def test_what_was_refused_is_not_there_when_the_session_is_opened_again(
     assert disk.open_descriptors == set()
     for entry in folder.iterdir():
         assert entry.read_bytes() == before.get(entry.name, b"")
-
-
-@contextmanager
-def small_disk(folder: Path, size: str) -> Generator[None]:
-    """A file system that is soon full; skipped where mounting is not allowed."""
-    folder.mkdir()
-    done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        pytest.skip(f"mounting is refused here: {done.stderr.strip()}")
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
 @pytest.mark.parametrize("durability", ["os", "disk"])

@@ -352,7 +352,7 @@ def test_a_session_whose_header_lost_its_version_goes_on_beside_it_with_its_own_
     again = reread(Path(store.where))
 
     assert store.where == str(path.with_name("s.v3.jsonl"))
-    assert (again.header.version, again.damage) == (3, [])
+    assert (again.header.version, again.damage) == (3, ())
     assert [(one[0], one[2]) for one in shape_of(again)][:4] == [("a", None), ("b", 0), ("c", 0), ("d", 2)]
     assert shape_of(store) == shape_of(again)
 
@@ -366,7 +366,7 @@ def test_a_bridge_over_a_lost_line_is_kept_in_the_session_beside(path: Path) -> 
     store.append([line("e", "c")])
     again = reread(Path(store.where))
 
-    assert again.damage == []
+    assert again.damage == ()
     assert shape_of(again) == shape_of(store)
     assert again.tree.path(3) == [0, 1, 3]
 

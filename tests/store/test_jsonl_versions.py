@@ -92,6 +92,7 @@ OLD_FILES: Final = {
         b'{"type":"mess',
     ),
     "a header alone": old_file().split(b"\n")[0],
+    "a last line without its end": old_file().removesuffix(b"\n"),
 }
 
 
@@ -105,6 +106,17 @@ def test_version_1_reads_the_same_each_time(path: Path, content: bytes) -> None:
     assert [decode_entry(one).id for one in lines_of(store)] == ids_of(store)
     assert [decode_entry(one).parent_id for one in lines_of(store)] == [None, *ids_of(store)][: len(store.tree)]
     assert store.tree.path(store.tree.leaf) == list(range(len(store.tree)))
+
+
+def test_the_last_line_of_version_1_needs_no_end_to_be_read_and_copied(path: Path) -> None:
+    whole = lines_of(made_old(path.with_name("whole.jsonl"), old_file()))
+
+    store = made_old(path, old_file().removesuffix(b"\n"))
+    assert (lines_of(store), store.damage) == (whole, ())
+    store.append([line("x", store.tree.id(len(store.tree) - 1))])
+
+    assert lines_of(store)[: len(whole)] == whole
+    assert path.read_bytes() == old_file().removesuffix(b"\n")
 
 
 def test_a_compaction_of_version_1_names_its_first_kept_entry(path: Path) -> None:
@@ -196,7 +208,7 @@ def test_a_name_without_the_usual_end_gets_one(tmp_path: Path) -> None:
 
 
 def test_there_is_an_end_to_the_names(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(beside, "MOST_COPIES", 3)
+    monkeypatch.setattr(beside, "MOST_COPIES", 2)
     for name in ("s.v3.jsonl", "s.v3-2.jsonl"):
         path.with_name(name).write_bytes(b"")
     store = made_old(path, old_file())

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sapwood.events.codec import decode_entry, encode_entry
 from sapwood.events.entries import Entry
 from sapwood.store import searching
-from sapwood.store.searching import Needle, said_in
+from sapwood.store.searching import FEW, Needle, said_in
 from tests.build import assistant, call, message_entry, result, system, user
 from tests.store.stores import file_of, line
 
@@ -134,3 +134,15 @@ def test_lines_that_say_nothing_are_passed_over(rubbish: bytes, text: str, monke
 
     assert not found(text, rubbish * 100, block=64)
     assert read == []
+
+
+def test_lines_that_take_long_are_read_a_few_at_a_time() -> None:
+    """A block of lines that are nearly entries takes seconds: whoever waits may leave after a few."""
+    nearly = b'{"type":"message","id":7,"said":"wood"}\n'
+    data = nearly * (10 * FEW)
+
+    steps = Needle("wood").steps([data])
+
+    assert [*steps] == [False] * (10 + 2), "after every few of them, after the block, and at the end"
+    assert [*Needle("wood").steps([b"\n" * 10_000])] == [False, False], "those that are passed over take nothing"
+    assert [*Needle("wood").steps([data, encode_entry(message_entry("u", user("wood")))])][-1]

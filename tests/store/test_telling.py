@@ -6,10 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.events.codec import Envelope
+from sapwood.events.damage import Damage
 from sapwood.events.ids import EntryId
 from sapwood.store.repair import Flaw
 from sapwood.store.scanned import Scanned
-from sapwood.store.telling import LineNumbers, misplaced, told
+from sapwood.store.telling import LineNumbers, misplaced, new_damage, told
 from sapwood.store.windows import reading
 from tests.build import HEADER
 
@@ -73,3 +74,12 @@ def test_damage_is_told_in_the_order_of_the_file() -> None:
         ("missing_parent", 8, 2, False, 1),
         ("garbage", 9, 4, True, 1),
     ]
+
+
+def test_damage_is_new_that_was_not_there_and_what_has_gone_meanwhile_is_no_matter() -> None:
+    first, half, same = (Damage(kind="garbage", line=1, offset=0, length=3) for _ in range(3))
+    before = (first, half)
+
+    assert new_damage(before, before) == ()
+    assert [*new_damage(before, (first, same))] == [same], "two that are alike are two"
+    assert [*new_damage((), before)] == [first, half]

@@ -10,8 +10,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +21,7 @@ from sapwood.store.disk import RealDisk
 from sapwood.store.jsonl import JsonlStore
 from tests.build import TIME
 from tests.store.faults import FaultyDisk
+from tests.store.mounting import read_only_mount
 from tests.store.stores import HEAD, file_of, folder_of, ids_of, line, lines_of, old_file, opened, reread
 from tests.store.writer import ROOT, writer
 
@@ -188,7 +188,7 @@ def test_of_many_threads_one_writes_and_nothing_is_mixed(path: Path, content: by
         path.write_bytes(content)
     start = threading.Barrier(8)
     all_tried = threading.Barrier(8)
-    refused: list[SessionInUse] = []
+    refused: list[SessionInUse | StoreConflict] = []
     wrote: list[int] = []
     strange: list[BaseException] = []
 
@@ -202,6 +202,8 @@ def test_of_many_threads_one_writes_and_nothing_is_mixed(path: Path, content: by
             wrote.append(n)
         except SessionInUse as error:
             refused.append(error)
+        except StoreConflict as error:  # between the making of the new file and its lock it is begun, and nobody's yet
+            (refused if content is None and error.what == "begun" else strange).append(error)
         except BaseException as error:  # noqa: BLE001 - told by the thread that looks
             strange.append(error)
         all_tried.wait()
@@ -218,7 +220,7 @@ def test_of_many_threads_one_writes_and_nothing_is_mixed(path: Path, content: by
     [n] = wrote
     assert len(refused) == 7
     again = opened(path)
-    assert again.damage == [] or [one.kind for one in again.damage] == ["several_roots"]
+    assert not again.damage or [one.kind for one in again.damage] == ["several_roots"]
     wanted = [f"{kind}{n}-{k}" for k in range(20) for kind in "tu"]
     assert ids_of(again) == (["a"] if content else []) + wanted
 
@@ -403,27 +405,10 @@ def test_a_path_below_a_file_is_none(path: Path) -> None:
         assert (caught.value.path, caught.value.errno) == (str(path / "s.jsonl"), errno.ENOTDIR)
 
 
-@contextmanager
-def mounted(folder: Path, *options: str) -> Generator[None]:
-    """A file system of its own at this folder; skipped where that is not allowed."""
-    done = subprocess.run(["mount", *options, str(folder)], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        pytest.skip(f"mounting is refused here: {done.stderr.strip()}")
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", "-l", str(folder)], check=True)
-
-
 def test_on_a_file_system_that_is_read_only_sessions_are_read(path: Path) -> None:
     path.write_bytes(file_of(A, B))
     path.with_name("old.jsonl").write_bytes(old_file())
-    with mounted(path.parent, "-o", "bind", str(path.parent)):
-        remounted = subprocess.run(
-            ["mount", "-o", "remount,bind,ro", str(path.parent)], capture_output=True, text=True, check=False
-        )
-        if remounted.returncode != 0:
-            pytest.skip(f"mounting is refused here: {remounted.stderr.strip()}")
+    with read_only_mount(path.parent):
         for name in ("s.jsonl", "new.jsonl", "old.jsonl", "deep/er/new.jsonl"):
             with pytest.raises(CannotOpen) as caught:
                 opened(path.parent / name)

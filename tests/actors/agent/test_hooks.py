@@ -11,6 +11,7 @@ from trio.testing import MockClock
 from sapwood import Extension, Refused, Runtime, Scripted, ScriptedAnswer, SystemPrompt
 from sapwood.actors.environment import Environment
 from sapwood.actors.model.providers.base import Request
+from sapwood.actors.session_log.capping import MOST_BYTES
 from sapwood.events.entries import Custom, MessageEntry, kind_of
 from sapwood.events.hooks import (
     AddBeforeStart,
@@ -336,3 +337,20 @@ async def test_news_of_the_end_comes_behind_what_was_asked_before_it() -> None:
         await session.prompt("hi")
 
     assert order == ["asked", "told"]
+
+
+async def test_state_that_is_too_long_is_left_out_and_told_without_it() -> None:
+    hoard = Extension("hoard")
+
+    @hoard.on(BeforeTurnEnd)
+    def keep(question: BeforeTurnEnd, context: object) -> Boundary:
+        return Boundary(entries=(DraftState(custom_type="all", data="x" * MOST_BYTES),))
+
+    async with talking("The oak.", extensions=[hoard]) as session:
+        reader = session.events()
+        assert not (await session.prompt("Which tree?")).failed
+        [told] = [one for one in drain(reader) if isinstance(one, Diagnostic)]
+        assert [kind_of(one) for one in session.entries()] == ["message", "message"]
+
+    assert "at most 1,048,576 bytes" in told.message
+    assert told.facts == {"draft": "DraftState", "custom_type": "all"}

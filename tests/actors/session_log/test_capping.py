@@ -12,7 +12,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.actors.session_log.capping import _MARKER, MOST_BYTES, WIDEST, cap, cap_all, too_long
+from sapwood.actors.session_log.capping import _MARKER, MOST_BYTES, WIDEST, cap, cap_all, too_large, too_long
 from sapwood.events.models import LEAST_TEXT_BYTES
 
 FAMILY: Final = "\U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466"
@@ -219,3 +219,8 @@ def test_what_a_text_is_left_at_least_holds_the_marker_of_any_text() -> None:
 
     assert len(f"\n{_MARKER.format(left_out=most, size=most)}\n") <= LEAST_TEXT_BYTES
     assert cap("x" * 10_000, LEAST_TEXT_BYTES).count("bytes left out ...]") == 1
+
+
+def test_state_has_no_middle_to_be_left_out_so_it_is_too_large_or_kept() -> None:
+    assert too_large({"a": "x" * (MOST_BYTES - 8)}) is None
+    assert "this has 1,048,577" in (too_large({"a": "x" * (MOST_BYTES - 7)}) or "")

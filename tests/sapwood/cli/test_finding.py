@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from sapwood.cli import following
 from sapwood.cli.finding import SHORTEST, path_of
 from sapwood.cli.main import sapwood
-from sapwood.cli.trouble import Trouble
+from sapwood.cli.trouble import NO_SESSION, Trouble
+from sapwood.events.errors import NotASession
+from sapwood.following import Following
 
 ASH, OAK = "019aa000-1111-7000-8000-000000000001", "019aa000-2222-7000-8000-000000000002"
 PIS = "019bb000-3333-7000-8000-000000000003"
@@ -69,6 +72,29 @@ def test_commands_that_look_into_sessions_take_ids(args: list[str], home: dict[s
     result = CliRunner().invoke(sapwood, [*args, OAK], standalone_mode=False)
 
     assert (result.exception, result.return_value or 0) == (None, 0)
+
+
+def test_one_is_followed_by_its_id(home: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    followed = list[str]()
+
+    def follow(path: str, **_: object) -> Following:
+        followed.append(path)
+        raise NotASession(path)
+
+    monkeypatch.setattr(following, "follow", follow)
+
+    assert CliRunner().invoke(sapwood, ["follow", OAK]).exit_code == NO_SESSION
+    assert followed == [str(home[OAK])]
+
+
+@pytest.mark.parametrize("args", [["tree"], ["show"], ["check"], ["stats"], ["fork"], ["follow"]])
+def test_an_id_that_nobody_has_is_told_with_where_it_was_looked_for(
+    args: list[str], home: dict[str, Path], tmp_path: Path
+) -> None:
+    result = CliRunner().invoke(sapwood, [*args, "019cc000"])
+
+    ours, pis = tmp_path / "data" / "sapwood" / "sessions", tmp_path / "pi" / "sessions"
+    assert f"no session in {ours} or {pis} has an id that begins so: give its path (sapwood ls FOLDER)" in result.stderr
 
 
 def test_a_fork_of_an_id_that_has_no_entries_says_so(home: dict[str, Path]) -> None:
