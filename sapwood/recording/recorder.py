@@ -1,7 +1,7 @@
 """Writes down what comes into a session, and what that does with it.
 
 1. One thing at a time: what comes from outside, and each message and operation, waits until nothing else of the process can go on; so the
-   order in the file is one in which it can be done again. Where others are busy all the time it waits `PATIENCE` at most.
+   order in the file is one in which it can be done again. Where others are busy all the time it waits no longer than `PATIENCE`.
 2. The file is new, and its owner's alone. What cannot be written ends the recording, and not the session: `trouble` says so.
 3. What is cancelled while it waits for its turn has not come.
 4. The session's clock stands still between two things that come: tasks that go on together take the time in any order.
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
@@ -40,7 +41,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 PATIENCE: Final = 0.05
-"""Seconds: what a person does not notice, and far more than a session needs to come to rest."""
+"""Seconds of work of the others: what a person does not notice, and far more than a session needs to come to rest."""
+LONGEST: Final = 1.0
+"""Seconds in all, where a loop is held up without working."""
 
 _COMES: Final[frozenset[Kind]] = frozenset({"came", "host", "lent", "told", "left"})
 
@@ -188,8 +191,13 @@ class Recorder:
 
 
 async def _rested() -> None:
-    with trio.move_on_after(PATIENCE):
-        await wait_all_tasks_blocked()
+    """Return when nobody else can go on. A machine that is busy elsewhere takes away from the clock, and not from the patience."""
+    worked = time.thread_time() + PATIENCE
+    latest = trio.current_time() + LONGEST
+    while time.thread_time() < worked and trio.current_time() < latest:
+        with trio.move_on_after(PATIENCE):
+            await wait_all_tasks_blocked()
+            return
 
 
 def begin_recording(path: str | os.PathLike[str], store: Store, host: Host, counter: CounterName) -> Recorder:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import count
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from sapwood.actors.environment import Environment
 from sapwood.events.content import ToolCall
 from sapwood.events.ids import ToolCallId
 from sapwood.recording.line import CLOCK, as_it_is
-from sapwood.recording.recorder import Recorder
+from sapwood.recording.recorder import PATIENCE, Recorder
 from sapwood.recording.replaying import replay_recording
 from sapwood.store.disk import RealDisk
 from tests.build import MODEL
@@ -92,10 +93,10 @@ def test_a_story_that_fails_is_recorded_too(tmp_path: Path) -> None:
 async def test_the_clock_stands_still_until_something_comes_but_for_the_host(tmp_path: Path) -> None:
     path = tmp_path / "r"
     recorder = Recorder(RealDisk(), str(path))
-    time = count(1)
+    clock = count(1)
 
     def now() -> int:
-        return int(str(recorder.drawn(CLOCK, lambda: next(time))))
+        return int(str(recorder.drawn(CLOCK, lambda: next(clock))))
 
     assert [now(), now()] == [1, 1]
     with recorder.hosting():
@@ -119,7 +120,7 @@ async def test_the_clock_stands_still_until_something_comes_but_for_the_host(tmp
 @pytest.mark.parametrize("round_", range(10))
 def test_tools_that_begin_together_take_their_times_in_any_order(round_: int, tmp_path: Path) -> None:
     """A clock that goes on whenever it is read: which tool read it first decides nothing."""
-    path, time = tmp_path / f"{round_}", count(1_800_000_000_000)
+    path, clock = tmp_path / f"{round_}", count(1_800_000_000_000)
 
     async def tool(n: int) -> str:
         return f"{n}"
@@ -132,7 +133,7 @@ def test_tools_that_begin_together_take_their_times_in_any_order(round_: int, tm
             model=MODEL,
             providers=[Scripted({"turn": answers})],
             tools=[sapwood.tool(name=name)(tool) for name in names],
-            environment=Environment(now_ms=lambda: next(time)),
+            environment=Environment(now_ms=lambda: next(clock)),
             record=path,
         ) as session:
             assert not (await session.prompt("All at once.")).failed
@@ -140,3 +141,31 @@ def test_tools_that_begin_together_take_their_times_in_any_order(round_: int, tm
     trio.run(live)
 
     assert replay_recording(path).difference is None
+
+
+async def test_who_is_held_up_is_waited_for_and_who_never_rests_is_not(tmp_path: Path) -> None:
+    """A machine with other work takes a twentieth of a second from a task now and then: what it did then came too late in the file."""
+    recorder, done = Recorder(RealDisk(), str(tmp_path / "r")), list[str]()
+
+    async def held_up() -> None:
+        for _ in range(3):
+            time.sleep(PATIENCE * 1.2)  # noqa: ASYNC251 - as where the process is not given the processor
+            await trio.lowlevel.checkpoint()
+        done.append("held up")
+
+    async def restless() -> None:
+        while True:
+            await trio.lowlevel.checkpoint()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(held_up)
+        await trio.lowlevel.checkpoint()
+        await recorder.rest()
+        assert done == ["held up"]
+
+        nursery.start_soon(restless)
+        await trio.lowlevel.checkpoint()
+        with trio.fail_after(20):
+            await recorder.rest()
+        nursery.cancel_scope.cancel("it never rests")
+    recorder.close()
