@@ -43,12 +43,12 @@ AGAIN: Final = 20
 """The real session is opened in two milliseconds, which is no more than the clock's own grain."""
 
 BOUND: Final = 2.0
-MADE_BOUND: Final = 2.0
+MADE_BOUND: Final = 2.5
 """Of the session that is made here: its lines are shorter, so that the index weighs more; 1.45 is measured."""
 MANY: Final = 100_000
 MANY_TEXT_BYTES: Final = 450
 """60 MB in all."""
-PI_BOUND: Final = 0.5
+PI_BOUND: Final = 0.6
 """0.35 is the goal. 0.39 to 0.43 is measured: 0.25 of it is msgspec's own pass over three fields (docs/decisions.md)."""
 BYTES_AN_ENTRY: Final = 200.0
 """S16. Ids, index, parents, kinds, places in the file."""

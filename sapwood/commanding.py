@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from typing import TypeVar
 
 import trio
@@ -30,7 +30,7 @@ from sapwood.events.hooks import Cancel, SessionBeforeFork
 from sapwood.events.ids import EntryId
 from sapwood.events.models import Model
 from sapwood.events.requests import Restore
-from sapwood.forking import ForkWanted, planned, rooted, wanted
+from sapwood.forking import planned, rooted, wanted
 from sapwood.reading import Reading
 from sapwood.store.fork import place_to_fork, steps
 from sapwood.taking import take_flag, take_json, take_model, take_names, take_replacement, take_text
@@ -182,10 +182,10 @@ class Commanding(Reading):
         self._wiring.pen.session_log.guard()
         if self._closed:
             raise SessionClosed
-        view, environment = self._wiring.view, self._wiring.pen.environment
+        view, environment = self._wiring.view, self._wiring.outside
         place_to_fork(view, want.entry_id, want.extent, self.path)
         if asking:
-            await self._ask_whether_to_fork(want)
+            await self._ask_whether_to_fork(SessionBeforeFork(entry_id=want.entry_id, whole_tree=want.extent == "tree"))
         try:
             plan = planned(view, rooted(self.path, self._wiring.folder), want, environment)
             with plan.writing():
@@ -199,11 +199,10 @@ class Commanding(Reading):
             raise self._told(error) from error
         return plan.outcome
 
-    async def _ask_whether_to_fork(self, want: ForkWanted) -> None:
+    async def _ask_whether_to_fork(self, question: SessionBeforeFork) -> None:
         self._wiring.extensions.guard()
-        question = SessionBeforeFork(entry_id=want.entry_id, whole_tree=want.extent == "tree")
         try:
-            answer = await self._wiring.extensions.ask(question)
+            answer = await self._wiring.heard.doing(question, lambda: self._wiring.extensions.ask(question))
         except CRASHES:  # told already; who breaks while he is asked has said nothing (H2)
             return
         except SapwoodError as error:
@@ -221,10 +220,9 @@ class Commanding(Reading):
         self._wiring.agent.guard()
         if self._closed:
             raise SessionClosed
-        await self._wiring.heard.rest()
-        self._wiring.heard.host({"type": "restore"})
+        heard, session_log = self._wiring.heard, self._wiring.pen.session_log
         try:
-            return await insist(self._wiring.pen.session_log, Restore())
+            return await heard.doing({"type": "restore"}, lambda: insist(session_log, Restore()))
         except SapwoodError as error:
             raise self._told(error) from error
 
@@ -233,16 +231,13 @@ class Commanding(Reading):
         self._wiring.agent.guard()
         if self._closed:
             raise SessionClosed
-        number = 0
-        if not lent:
-            await self._wiring.heard.rest()
-            number = self._wiring.heard.host(command)
+        agent = self._wiring.agent
+
+        def ask() -> Awaitable[T]:
+            return insist(agent, command) if again else agent.ask(command)
+
         try:
-            return await (insist(self._wiring.agent, command) if again else self._wiring.agent.ask(command))
-        except trio.Cancelled:
-            if not lent:
-                self._wiring.heard.left(number)
-            raise
+            return await (ask() if lent else self._wiring.heard.doing(command, ask))
         except SapwoodError as error:
             raise self._told(error) from error
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Protocol
+from typing import Protocol, TypeVar
+
+T = TypeVar("T")
 
 
 class Heard(Protocol):
@@ -26,8 +28,8 @@ class Heard(Protocol):
         """An extension has this done by its session; its number."""
         ...
 
-    def left(self, number: int) -> None:
-        """Who did it has left it, before it was done."""
+    async def doing(self, value: object, work: Callable[[], Awaitable[T]], *, lent: bool = False) -> T:
+        """The host does this, or by `lent` an extension, and waits for it: behind a rest, and left from the moment it is cancelled."""
         ...
 
     def beside(self, key: str, work: Callable[[], Awaitable[object]]) -> Callable[[], Awaitable[object]]:
@@ -50,8 +52,8 @@ class Unheard:
     def lent(self, value: object) -> int:  # noqa: ARG002 - the port's
         return 0
 
-    def left(self, number: int) -> None:
-        pass
+    async def doing(self, value: object, work: Callable[[], Awaitable[T]], *, lent: bool = False) -> T:  # noqa: ARG002 - the port's
+        return await work()
 
     def beside(self, key: str, work: Callable[[], Awaitable[object]]) -> Callable[[], Awaitable[object]]:  # noqa: ARG002 - the port's
         return work

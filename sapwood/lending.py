@@ -162,14 +162,7 @@ class Lending:
                     raise
 
     async def _kept(self, told: Json, work: Callable[[], Awaitable[EntryId]]) -> EntryId:
-        heard = self._wiring.heard
-        await heard.rest()
-        number = heard.lent(told)
-        try:
-            return await work()
-        except trio.Cancelled:
-            heard.left(number)
-            raise
+        return await self._wiring.heard.doing(told, work, lent=True)
 
     async def _append(self, draft: Draft) -> EntryId:
         pen = self._wiring.pen

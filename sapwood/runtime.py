@@ -174,7 +174,8 @@ class Runtime:
         chosen = Chosen(model=model, known=known or {}, active=None if known is None else tuple(known))
         host = Host(
             providers=self._providers,
-            environment=self._environment,
+            environment=environment,
+            outside=environment,
             counter=self._counter,
             chosen=chosen,
             system_prompt=system_prompt,

@@ -101,6 +101,8 @@ class Host:
 
     providers: Mapping[str, Provider]
     environment: Environment
+    outside: Environment
+    """The environment of what is no part of the session, such as a fork of it: nobody records that."""
     counter: CounterSource
     chosen: Chosen
     system_prompt: SystemPrompt | None
@@ -140,6 +142,8 @@ class Wiring:
     folder: str
     """Where a path that is relative begins."""
     heard: Heard
+    outside: Environment
+    """See `Host`."""
 
 
 def wire(  # noqa: PLR0917 - it is what a session is made of
@@ -342,4 +346,5 @@ def wire(  # noqa: PLR0917 - it is what a session is made of
         registered=host.registered,
         folder=host.folder,
         heard=host.heard,
+        outside=host.outside,
     )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
 
 from sapwood.events.base import Json
+from sapwood.heard import Heard
 
 if TYPE_CHECKING:
     from sapwood.lending import Lending
@@ -23,7 +23,7 @@ def as_it_is(value: Any) -> Any:
     return value
 
 
-class Line(Protocol):
+class Line(Heard, Protocol):
     """What is between a session and the world."""
 
     async def through(
@@ -42,32 +42,8 @@ class Line(Protocol):
         """A time, or random bytes."""
         ...
 
-    async def rest(self) -> None:
-        """Return when the session has come to rest, so that what the host does next begins from there."""
-        ...
-
-    def hosting(self) -> AbstractContextManager[None]:
-        """What is drawn meanwhile is for what the host does."""
-        ...
-
     def opened(self, session: Session, lending: Lending) -> None:
         """The session is there, and begins: what is done to it from without is done to these."""
-        ...
-
-    def host(self, value: object) -> int:
-        """The host does this; its number."""
-        ...
-
-    def lent(self, value: object) -> int:
-        """An extension has this done by its session; its number."""
-        ...
-
-    def left(self, number: int) -> None:
-        """Who did it has left it, before it was done."""
-        ...
-
-    def beside(self, key: str, work: Callable[[], Awaitable[object]]) -> Callable[[], Awaitable[object]]:
-        """What an extension does beside its session, as it is to be run."""
         ...
 
     def progress(self, key: str, tell: Callable[[Json], None]) -> Callable[[Json], None]:

@@ -151,8 +151,32 @@ class Recorder:
     def beside(self, key: str, work: Callable[[], Awaitable[object]]) -> Callable[[], Awaitable[object]]:
         return apart(self, key, work)
 
-    def left(self, number: int) -> None:
-        self._note("left", f"host {number}")
+    async def doing(self, value: object, work: Callable[[], Awaitable[T]], *, lent: bool = False) -> T:
+        await self.rest()
+        number = self.lent(value) if lent else self.host(value)
+        came: list[T | Exception] = []
+
+        async def watch() -> None:
+            try:
+                await trio.sleep_forever()
+            except trio.Cancelled:
+                if (
+                    not came
+                ):  # what it was done by may take its time to end: all that comes until then comes behind this
+                    self._note("left", f"host {number}")
+                raise
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(watch)
+            try:
+                came.append(await work())
+            except Exception as error:  # noqa: BLE001 - it is raised below, without the nursery around it
+                came.append(error)
+            nursery.cancel_scope.cancel("it is done")
+        [one] = came
+        if isinstance(one, Exception):
+            raise one
+        return one
 
     def progress(self, key: str, tell: Callable[[Json], None]) -> Callable[[Json], None]:
         def told(partial: Json) -> None:

@@ -10,7 +10,7 @@ import trio
 from sapwood.events.base import Json
 from sapwood.events.commands import Abort, AnyCommand, FollowUp, Navigate, Prompt, Steer, Withdraw
 from sapwood.events.content import ImageContent
-from sapwood.events.hooks import Draft, DraftMessage
+from sapwood.events.hooks import Draft, DraftMessage, SessionBeforeFork
 from sapwood.events.runtime import Event
 from sapwood.lending import Lending
 from sapwood.session import Session
@@ -25,6 +25,9 @@ async def redo(session: Session, value: Json) -> None:
             await session.close()
         case "restore":
             await session.restore()
+        case "session_before_fork":
+            question = msgspec.convert(value, SessionBeforeFork)
+            await session._ask_whether_to_fork(question)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - the copy itself is no part of the session
         case "feed":
             session.feed(msgspec.convert(value["event"], Event))
         case _:

@@ -95,9 +95,11 @@ def _host(opened: Opened) -> Host:
     counter = counter_source(opened.counter)
     if opened.counter_ready:
         counter.counter()
+    environment = Environment.scripted()
     return Host(
         providers=providers,
-        environment=Environment.scripted(),
+        environment=environment,
+        outside=environment,
         counter=counter,
         chosen=Chosen(model=opened.model, known=known, active=None if opened.tools is None else tuple(known)),
         system_prompt=None if opened.prompt is None else _prompt(opened.prompt),

@@ -149,8 +149,8 @@ class Replayer:
     def lent(self, value: object) -> int:  # noqa: ARG002 - a recorder's
         return 0
 
-    def left(self, number: int) -> None:
-        """It was the recording's host that left."""
+    async def doing(self, value: object, work: Callable[[], Awaitable[T]], *, lent: bool = False) -> T:  # noqa: ARG002 - a recorder's
+        return await work()
 
     def opened(self, session: Session, lending: Lending) -> None:
         self._session.append((session, lending))

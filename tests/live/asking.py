@@ -79,6 +79,7 @@ class Live:
         tools: Sequence[Callable[..., object]] = (),
         system_prompt: str | None = None,
         settings: sapwood.Settings | None = None,
+        record: Path | None = None,
     ) -> AsyncGenerator[sapwood.Session]:
         """A session over a wire. With answers that come before, it begins with whoever plays them; `set_model` goes on from there."""
         more: dict[str, Any] = {} if system_prompt is None else {"system_prompt": system_prompt}
@@ -88,6 +89,7 @@ class Live:
             providers=[sapwood.Scripted({"turn": list(before)}), self.provider(wire)],
             tools=list(tools) or None,
             settings=settings,
+            record=record,
             **more,
         ) as session:
             yield session

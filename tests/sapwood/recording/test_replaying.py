@@ -15,7 +15,7 @@ import sapwood
 from sapwood import Extension, Scripted, ScriptedAnswer, SystemPrompt
 from sapwood.actors.kernel import Published
 from sapwood.events.content import ToolCall
-from sapwood.events.hooks import Block, ToolCallQuestion
+from sapwood.events.hooks import Block, Cancel, SessionBeforeFork, ToolCallQuestion
 from sapwood.events.ids import ToolCallId
 from sapwood.events.runtime import ToolExecutionUpdate
 from sapwood.recording.errors import BadRecording
@@ -283,3 +283,80 @@ async def test_a_live_session_with_threads_tools_handlers_and_a_hurried_host_is_
     assert replayed.events > 60
     assert ran == ran_live, "no tool is run again"
     assert sorted(ran) == ["slow", "threaded"]
+
+
+def forks() -> Extension:
+    """Has an opinion on forks, and says it once: that the first one shall be and the second one not."""
+    extension, asked = Extension("forks"), list[SessionBeforeFork]()
+
+    @extension.on(SessionBeforeFork)
+    async def allow(question: SessionBeforeFork, context: sapwood.ExtensionContext) -> Cancel | None:
+        await trio.sleep(0.001)
+        await context.set_name(f"asked {len(asked)} times")
+        asked.append(question)
+        return Cancel(reason="once is enough") if len(asked) > 1 else None
+
+    return extension
+
+
+@pytest.mark.parametrize("extensions", [[], ["forks"]])
+async def test_a_fork_is_no_part_of_the_session_and_who_was_asked_about_it_is(
+    extensions: list[str], tmp_path: Path
+) -> None:
+    """The copy's ids and times were the session's own draws, and what drew them was not done again."""
+    path = tmp_path / "live.recording"
+    async with sapwood.open_session(
+        tmp_path / "s.jsonl",
+        model=MODEL,
+        providers=[Scripted({"turn": [ScriptedAnswer(text="One."), ScriptedAnswer(text="Two.")]})],
+        extensions=[forks() for _ in extensions],
+        record=path,
+    ) as session:
+        await session.prompt("Say one.")
+        first = await session.fork(to=tmp_path / "first.jsonl")
+        if extensions:
+            with pytest.raises(sapwood.ForkFailed, match="once is enough"):
+                await session.fork(to=tmp_path / "second.jsonl")
+            with trio.move_on_after(0.0005):
+                await session.fork(to=tmp_path / "third.jsonl")
+        await session.prompt("Say two.")
+        entries = session.entries()
+
+    replayed = await trio.to_thread.run_sync(replay_recording, path)
+
+    assert replayed.difference is None
+    assert replayed.same
+    assert replayed.entries == len(entries)
+    assert sorted(file.name for file in tmp_path.glob("*.jsonl")) == ["first.jsonl", "s.jsonl"]
+    with sapwood.read(first.path) as copy:
+        assert len(copy.entries()) == first.entries + 1, "and where it came from"
+
+
+@pytest.mark.parametrize("what", ["compact", "navigate"])
+async def test_what_a_host_no_longer_waits_for_is_left_where_it_was(what: str, tmp_path: Path) -> None:
+    """It takes its time to end: that the host had gone was noted behind all that came of it."""
+    path = tmp_path / "live.recording"
+    answers: Any = {"turn": [ScriptedAnswer(text=text) for text in ("One.", "Two.", "Three.")]}
+    answers |= {
+        purpose: [ScriptedAnswer(text="Late.", wait=5.0)] for purpose in ("compaction", "turn_prefix", "branch_summary")
+    }
+    settings = sapwood.Settings(compaction=sapwood.CompactionSettings(keep_recent_tokens=1))
+    async with sapwood.open_session(
+        model=MODEL, providers=[Scripted(answers)], settings=settings, record=path
+    ) as session:
+        await session.prompt("Say one.")
+        await session.prompt("Say two.")
+        with trio.move_on_after(0.05) as limit:
+            if what == "compact":
+                await session.compact()
+            else:
+                await session.navigate(session.entries()[1].id, summarize=True)
+        assert limit.cancelled_caught
+        await session.prompt("Say three.")
+        entries = session.entries()
+
+    replayed = await trio.to_thread.run_sync(replay_recording, path)
+
+    assert replayed.difference is None
+    assert replayed.same
+    assert replayed.entries == len(entries) == 6
