@@ -38,6 +38,9 @@ SHOWN_FINDINGS = MOST_TOLD
 """Differences shown of one scenario: the first few explain the others."""
 SHOWN_VALUE = 400
 """Characters of an expected or a seen value."""
+GUIDE = "│ "
+"""A level that an event stands in."""
+_NESTS = frozenset({"agent", "turn", "message", "compaction"})
 SHOWN_FIELDS = 20
 """Parts of one item that differ: an item that differs in more is another one."""
 
@@ -48,9 +51,10 @@ def timeline(played: Played) -> Iterator[Line]:
     yield line(Piece(named(played.scenario.path), "name"), ": ", Piece(cut(story.title), "bold"))
     if story.about:
         yield line(Piece(cut(story.about, 140), "dim"))
+    nesting = Nesting()
     for n, step in enumerate(played.steps, 1):
         yield line()
-        yield from _step(n, step)
+        yield from _step(n, step, nesting)
     yield line()
     yield from _verdict(played)
     for left in unused_answers(played.scenario, played.steps):
@@ -128,10 +132,27 @@ def to_json(played: Played) -> Json:
     }
 
 
-def _step(n: int, played: PlayedStep) -> Iterator[Line]:
+class Nesting:
+    """How deep an event stands: in a run, a turn, a message, a compaction that has begun and not ended."""
+
+    def __init__(self) -> None:
+        self._open: list[str] = []
+
+    def depth(self, name: str) -> int:
+        """Of the next event."""
+        what, _, part = name.rpartition("_")
+        if part == "end" and what in self._open:
+            del self._open[self._open.index(what) :]
+        depth = len(self._open)
+        if part == "start" and what in _NESTS:
+            self._open.append(what)
+        return depth
+
+
+def _step(n: int, played: PlayedStep, nesting: Nesting) -> Iterator[Line]:
     yield line(Piece(f"{n}. {in_words(played.step)}", "bold"))
     for seen in played.events:
-        yield _event(seen)
+        yield _event(seen, nesting.depth(name_of(seen.event)))
     step = played.step
     if isinstance(step, Waited | Said):
         good = played.outcome == step.outcome
@@ -139,10 +160,11 @@ def _step(n: int, played: PlayedStep) -> Iterator[Line]:
         yield line("   -> ", Piece(f"{played.outcome or 'no outcome'}{why}", "good" if good else "bad"))
 
 
-def _event(seen: Seen) -> Line:
-    name = name_of(seen.event)
+def _event(seen: Seen, depth: int) -> Line:
+    name, guides = name_of(seen.event), GUIDE * depth
     told = cut(event_in_words(seen.event))
-    return line(Piece(f"{seen.n:5} {seen.at:9.3f}  ", "dim"), Piece(f"{name:22} ", "accent"), told)
+    width = 28 - len(guides)
+    return line(Piece(f"{seen.n:5} {seen.at:9.3f}  {guides}", "dim"), Piece(f"{name:{width}} ", "accent"), told)
 
 
 def _verdict(played: Played) -> Iterator[Line]:

@@ -45,6 +45,9 @@ from sapwood.events.runtime import (
     MessageEnd,
     MessageStart,
     MessageUpdate,
+    ToolExecutionEnd,
+    ToolExecutionStart,
+    ToolExecutionUpdate,
     TurnEnd,
 )
 from sapwood.words.wording import cut
@@ -174,6 +177,12 @@ def event_in_words(event: Event) -> str:
         case TurnEnd(message=answer, tool_results=results):
             ended = f"{answer.stop_reason}{_failure(answer)}, {usage_in_words(answer.usage)}"
             return f"{ended}, {len(results)} results" if results else ended
+        case ToolExecutionStart(tool_name=tool, args=args, tool_call_id=call):
+            return f"{call} {tool} {_json(args)}"
+        case ToolExecutionUpdate(tool_name=tool, partial_result=part, tool_call_id=call):
+            return f"{call} {tool}: {part if isinstance(part, str) else _json(part)}"
+        case ToolExecutionEnd(tool_name=tool, result=result, is_error=is_error, tool_call_id=call):
+            return f"{call} {tool}{' failed' if is_error else ''}: {text_of(result)}"
         case AgentEnd(messages=messages, will_retry=will_retry):
             return f"{len(messages)} messages" + (", will retry" if will_retry else "")
         case AgentSettled(aborted=aborted, error_message=why):

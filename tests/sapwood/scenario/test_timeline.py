@@ -11,7 +11,7 @@ import pytest
 
 from sapwood.events.messages import StoredMessage
 from sapwood.scenario import play
-from sapwood.scenario.timeline import SHOWN_FIELDS, SHOWN_FINDINGS, timeline, to_json
+from sapwood.scenario.timeline import SHOWN_FIELDS, SHOWN_FINDINGS, Nesting, timeline, to_json
 from sapwood.words.wording import plain
 from tests.sapwood.scenario.stories import TALK, written
 
@@ -63,8 +63,8 @@ def test_what_comes_later_than_expected_is_told_as_that(tmp_path: Path) -> None:
 def test_why_an_answer_failed_is_shown(tmp_path: Path) -> None:
     lines = shown(tmp_path, TALK.replace("}]", "}, {text: half, error: no such model}]") + "  - prompt: And now?\n")
 
-    assert "   25     0.000  message_end            assistant (no such model): half …" in lines
-    assert "   26     0.000  turn_end               error (no such model), 0 in, 0 out" in lines
+    assert "   25     0.000  │ │ message_end              assistant (no such model): half …" in lines
+    assert "   26     0.000  │ turn_end                   error (no such model), 0 in, 0 out" in lines
     assert lines[-1].startswith("as expected"), "the script says so itself"
 
 
@@ -148,18 +148,18 @@ def test_a_timeline_is_steps_with_numbered_events_and_virtual_times(tmp_path: Pa
         "",
         "1. prompt: How are you?",
         "    1     0.000  agent_start",
-        "    2     0.000  turn_start             turnIndex: 0",
-        "    3     0.000  message_start          user: How are you?",
-        "    4     0.000  entry_appended         8206e7e3 user",
-        "    5     0.000  message_end            user: How are you?",
-        "    6     0.000  message_start          assistant",
-        "    7     1.500  message_update         text_start",
-        "    8     1.500  message_update         text_delta: Fine, thanks.",
-        "    9     1.500  message_update         text_end: Fine, thanks.",
-        "   10     1.500  entry_appended         5594aa6b assistant",
-        "   11     1.500  message_end            assistant: Fine, thanks.",
-        "   12     1.500  turn_end               stop, 0 in, 0 out",
-        "   13     1.500  agent_end              2 messages",
+        "    2     0.000  │ turn_start                 turnIndex: 0",
+        "    3     0.000  │ │ message_start            user: How are you?",
+        "    4     0.000  │ │ │ entry_appended         8206e7e3 user",
+        "    5     0.000  │ │ message_end              user: How are you?",
+        "    6     0.000  │ │ message_start            assistant",
+        "    7     1.500  │ │ │ message_update         text_start",
+        "    8     1.500  │ │ │ message_update         text_delta: Fine, thanks.",
+        "    9     1.500  │ │ │ message_update         text_end: Fine, thanks.",
+        "   10     1.500  │ │ │ entry_appended         5594aa6b assistant",
+        "   11     1.500  │ │ message_end              assistant: Fine, thanks.",
+        "   12     1.500  │ turn_end                   stop, 0 in, 0 out",
+        "   13     1.500  agent_end                    2 messages",
         "   14     1.500  agent_settled",
         "   -> delivered",
         "",
@@ -196,3 +196,31 @@ def test_an_answer_that_is_left_over_is_a_note_below(tmp_path: Path) -> None:
     assert note == f"{path}:3: a note: 2 answers for a turn that no call asked for"
     value = json.loads(json.dumps(to_json(played)))
     assert (value["ok"], value["unused"]) == (True, [{"purpose": "turn", "line": 3, "count": 2}])
+
+
+def test_what_happens_in_a_run_a_turn_or_a_message_stands_in_it_and_calls_side_by_side() -> None:
+    nesting = Nesting()
+    names = [
+        "compaction_start",
+        "usage_reported",
+        "compaction_end",
+        "agent_start",
+        "turn_start",
+        "tool_execution_start",
+    ]
+    names += ["tool_execution_start", "tool_execution_end", "turn_end", "agent_end", "agent_settled"]
+
+    assert [nesting.depth(name) for name in names] == [0, 1, 0, 0, 1, 2, 2, 2, 1, 0, 0]
+
+
+def test_an_end_without_its_beginning_ends_nothing_and_one_of_what_is_around_ends_all_in_it() -> None:
+    """As where an actor crashed in between, or a story feeds events of its own."""
+    nesting = Nesting()
+
+    assert [nesting.depth(name) for name in ("message_end", "agent_start", "turn_start", "message_start")] == [
+        0,
+        0,
+        1,
+        2,
+    ]
+    assert [nesting.depth(name) for name in ("message_update", "agent_end", "agent_start")] == [3, 0, 0]

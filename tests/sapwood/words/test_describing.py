@@ -24,7 +24,7 @@ from sapwood.events.entries import (
     Unknown,
     UsageEntry,
 )
-from sapwood.events.ids import EntryId
+from sapwood.events.ids import EntryId, ToolCallId
 from sapwood.events.messages import (
     BashExecutionMessage,
     BranchSummaryMessage,
@@ -45,6 +45,9 @@ from sapwood.events.runtime import (
     MessageStart,
     MessageUpdate,
     QueueUpdate,
+    ToolExecutionEnd,
+    ToolExecutionStart,
+    ToolExecutionUpdate,
     TurnEnd,
 )
 from sapwood.words.describing import (
@@ -58,6 +61,7 @@ from sapwood.words.describing import (
 from tests.build import MS, TIME, assistant, call, message_entry, result, system, text, usage, user
 
 HERE, THERE = EntryId("here"), EntryId("there")
+C1 = ToolCallId("c1")
 SAID: dict[str, Any] = {"id": HERE, "parent_id": None, "timestamp": TIME}
 BASH = BashExecutionMessage(command="ls", output="a\nb", cancelled=False, truncated=False, timestamp=MS)
 TOOL = ToolDefinition(name="read", description="", parameters={})
@@ -129,6 +133,11 @@ EVENTS: list[tuple[Event, str]] = [
     ),
     (EntryAppended(entry_id=HERE, kind="message", entry=message_entry("here", user())), "here user"),
     (EntryAppended(entry_id=HERE, kind="later"), "here later"),
+    (ToolExecutionStart(tool_call_id=C1, tool_name="read", args={"path": "a"}), 'c1 read {"path":"a"}'),
+    (ToolExecutionUpdate(tool_call_id=C1, tool_name="read", partial_result={"half": 1}), 'c1 read: {"half":1}'),
+    (ToolExecutionUpdate(tool_call_id=C1, tool_name="read", partial_result="half"), "c1 read: half"),
+    (ToolExecutionEnd(tool_call_id=C1, tool_name="read", result=(text("x"),), is_error=False), "c1 read: x"),
+    (ToolExecutionEnd(tool_call_id=C1, tool_name="read", result=(text("x"),), is_error=True), "c1 read failed: x"),
     (TurnEnd(message=assistant(usage=usage(5)), tool_results=()), "stop, 5 in, 0 out"),
     (TurnEnd(message=assistant(), tool_results=(result("c"),)), "stop, 0 in, 0 out, 1 results"),
     (AgentEnd(messages=(user(),), will_retry=False), "1 messages"),
