@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from hashlib import sha256
 from itertools import count
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 import attrs
 
@@ -132,6 +133,10 @@ class LinedDisk:
         return called
 
 
+_BEHIND: Final = ContextVar[list[Callable[[], None]] | None]("behind", default=None)
+"""What work in a thread would have the session see: it does once that work has had its turn."""
+
+
 def lined_environment(line: Line, real: Environment) -> Environment:
     """The clock, chance, the disk that is read for sections, and when it is that a thread is done."""
     numbers = count(1)
@@ -139,13 +144,20 @@ def lined_environment(line: Line, real: Environment) -> Environment:
     def running(run: Any) -> Any:
         async def run_sync(function: Callable[[], Any], /) -> Any:
             done: list[Any] = []
+            behind: list[Callable[[], None]] = []
 
             async def work() -> None:
-                done.append(await run(function))
+                before = _BEHIND.set(behind)
+                try:
+                    done.append(await run(function))
+                finally:
+                    _BEHIND.reset(before)
 
             await line.through(f"ran {next(numbers)}", work, as_it_is, as_it_is)
             if not done:  # it is done again, where it takes no time
                 done.append(function())
+            for then in behind:
+                then()
             return done[0]
 
         return run_sync
@@ -290,7 +302,10 @@ def lined_redactor(line: Line, redactor: Redactor | None) -> Redactor | None:
 
 
 class LinedCounter:
-    """A counter that is ready where this session has made it so, whoever else of the process has. `CounterSource`."""
+    """A counter that is ready where this session has made it so, whoever else of the process has. `CounterSource`.
+
+    One that a thread has loaded is ready when that thread's work has had its turn, and no sooner: what is done meanwhile goes by it.
+    """
 
     def __init__(self, inner: CounterSource) -> None:
         self._inner = inner
@@ -301,9 +316,15 @@ class LinedCounter:
         return self._inner.trouble
 
     def counter(self) -> TokenCounter:
-        counter = self._inner.counter()
-        self.ready = True
+        counter, behind = self._inner.counter(), _BEHIND.get()
+        if behind is None:
+            self._is_ready()
+        else:
+            behind.append(self._is_ready)
         return counter
+
+    def _is_ready(self) -> None:
+        self.ready = True
 
 
 def lined(line: Line, store: Store, host: Host, tap: Tap | None) -> tuple[Store, Host, Tap, type[Ring]]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
+import attrs
 import msgspec
 import pytest
 import trio
@@ -11,14 +13,26 @@ import trio
 from sapwood.actors.environment import Environment
 from sapwood.actors.kernel import Receipt
 from sapwood.actors.kernel.testing import CrashAt, DropAll, InjectedCrash
+from sapwood.actors.projection.counter import TokenCounter, heuristic
 from sapwood.actors.tools.tool import BadArguments, tool
 from sapwood.events.content import ToolCall
 from sapwood.events.ids import ToolCallId
 from sapwood.recording.recorder import Recorder
 from sapwood.recording.replaying import Replayer
 from sapwood.recording.tape import Thing
-from sapwood.recording.wrapping import LinedTap, lined_environment, lined_tool
+from sapwood.recording.wrapping import LinedCounter, LinedTap, lined_environment, lined_tool
 from sapwood.store.disk import RealDisk
+
+
+@attrs.frozen
+class Unloaded:
+    """A counter that is not ready, however often it is loaded."""
+
+    ready: bool = False
+    trouble: str | None = None
+
+    def counter(self) -> TokenCounter:
+        return heuristic
 
 
 def written(path: Path) -> list[str]:
@@ -75,3 +89,40 @@ async def test_a_tool_reads_its_arguments_and_runs_where_it_did(tmp_path: Path) 
         lined.read(ToolCall(id=ToolCallId("c2"), name="weigh", arguments={"kilos": "many"}))
     assert (lined.definition, lined.mode) == (tool(weigh).definition, "parallel")
     recorder.close()
+
+
+async def test_a_counter_that_a_thread_loads_is_ready_when_that_thread_has_had_its_turn(tmp_path: Path) -> None:
+    """When it is loaded is a matter of the machine: what a session did meanwhile went by it, and was done otherwise in a replay."""
+    recorder = Recorder(RealDisk(), str(tmp_path / "r"))
+    counter, loaded, over = LinedCounter(Unloaded()), trio.Event(), threading.Event()
+    token = trio.lowlevel.current_trio_token()
+
+    def load() -> None:
+        counter.counter()
+        token.run_sync_soon(loaded.set)
+        over.wait(20)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(lined_environment(recorder, Environment()).run_foreign, load)
+        await loaded.wait()
+        states = [counter.ready]
+        over.set()
+    assert [*states, counter.ready] == [False, True]
+    recorder.close()
+
+
+@pytest.mark.parametrize("line", ["recorder", "replayer"])
+async def test_a_counter_that_is_loaded_in_place_is_ready_behind_it(line: str, tmp_path: Path) -> None:
+    counter = LinedCounter(Unloaded())
+    if line == "recorder":
+        environment = lined_environment(Recorder(RealDisk(), str(tmp_path / "r")), Environment.scripted())
+        await environment.run_foreign(counter.counter)
+    else:
+        replayer = Replayer([Thing(kind="came", key="ran 1", value={"gave": None})], whole=True)
+        replayer._items[0].granted.set()
+        await lined_environment(replayer, Environment.scripted()).run_foreign(counter.counter)
+    assert counter.ready
+
+    another = LinedCounter(Unloaded())
+    another.counter()
+    assert another.ready
