@@ -110,8 +110,6 @@ def _of_folder(disk: Disk, folder: PurePath) -> Iterator[ProjectFile | LeftOut]:
             yield LeftOut(_shown(path), str(error))
         except OSError as error:
             yield LeftOut(_shown(path), error.strerror or str(error))
-            if not isinstance(error, IsADirectoryError):
-                return  # what keeps this one from us may keep the other one too
         else:
             if text:
                 yield ProjectFile(_shown(path), text)

@@ -13,9 +13,19 @@ from typing import assert_never
 from sapwood.actors.agent.desk import Desk
 from sapwood.actors.kernel import Refuse, Reply, Start, insist
 from sapwood.events.commands import AppendCustom, Edit, SetLabel, SetModel, SetThinkingLevel, SetTools
-from sapwood.events.entries import ContextEdit, Custom, KnownEntry, Label, ModelChange, ThinkingLevelChange
-from sapwood.events.errors import Refused, no_entry
+from sapwood.events.entries import (
+    ContextEdit,
+    Custom,
+    CustomMessageEntry,
+    KnownEntry,
+    Label,
+    MessageEntry,
+    ModelChange,
+    ThinkingLevelChange,
+)
+from sapwood.events.errors import Refused, StoreError, no_entry
 from sapwood.events.ids import EntryId
+from sapwood.events.messages import AssistantMessage, ToolResultMessage, UserMessage
 from sapwood.events.requests import Append
 from sapwood.events.runtime import ModelChanged, ThinkingLevelChanged
 
@@ -36,14 +46,35 @@ class Setter:
                 return self._start("set thinking level", lambda: self._set_thinking_level(message))
             case SetTools(names=names):
                 return self._set_tools(names)
-            case Edit(target=target) | SetLabel(target=target):
-                if target not in self._desk.pen.view.tree:
-                    return Refuse(no_entry(target))
+            case Edit() | SetLabel():
+                why = self._why_not(message)
+                if why is not None:
+                    return Refuse(why)
                 return self._start("mark", lambda: self._append(self._mark(message)))
             case AppendCustom():
                 return self._start("append custom", lambda: self._append(self._mark(message)))
             case _:
                 assert_never(message)
+
+    def _why_not(self, message: Edit | SetLabel) -> Refused | StoreError | None:
+        """Why nothing is to be said of this entry, in Pi's words (P3)."""
+        view, target = self._desk.pen.view, message.target
+        place = view.tree.index(target)
+        if place is None:
+            return no_entry(target)
+        if isinstance(message, SetLabel):
+            return None
+        if view.tree.leaf is None or not view.tree.is_ancestor(place, view.tree.leaf):
+            return Refused("bad-input", f"Entry {target} is not on the active branch")
+        try:
+            entry = view.entry(place)
+        except StoreError as error:
+            return error
+        match entry:
+            case CustomMessageEntry() | MessageEntry(message=UserMessage() | AssistantMessage() | ToolResultMessage()):
+                return None
+            case _:
+                return Refused("bad-input", f"Entry {target} does not contribute editable model content")
 
     def _start(self, name: str, operation: Callable[[], Awaitable[object]]) -> Start:
         return Start(operation, name=name, owner="actor")

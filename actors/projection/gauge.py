@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 
 from sapwood.actors.projection.tokens import Report, believable
 from sapwood.events.context import SelectedEntry
-from sapwood.events.messages import Usage
+from sapwood.events.entries import MessageEntry
+from sapwood.events.messages import FAILED, AssistantMessage, Usage
 
 Tokens = Callable[[SelectedEntry], Sequence[int]]
 """Of each message of an entry."""
@@ -47,13 +48,24 @@ class Gauge:
 
     def changed(self, selected: Sequence[SelectedEntry], at: int, before: SelectedEntry) -> None:
         """The entry here was another one before."""
-        self.said += len(selected[at].messages) - len(before.messages)
+        more = len(selected[at].messages) - len(before.messages)
+        self.said += more
         del self._sums[at + 1 :]
-        if self.reporting is None or at >= self.reporting:
-            places = range(len(selected) - 1, -1, -1)
-            self.reporting = next((place for place in places if _reports(selected[place])), None)
-            behind = [] if self.reporting is None else selected[self.reporting + 1 :]
-            self._following, self._behind = sum(len(one.messages) for one in behind), [0]
+        reporting = -1 if self.reporting is None else self.reporting
+        if at >= reporting and _reports(selected[at]):
+            self._report_from(at, selected)
+        elif at == reporting:
+            self._report_from(
+                next((place for place in range(at - 1, -1, -1) if _reports(selected[place])), None), selected
+            )
+        elif at > reporting:  # edits may be many, and none of them is a reason to look at all the others
+            self._following += more
+            del self._behind[at - reporting :]
+
+    def _report_from(self, at: int | None, selected: Sequence[SelectedEntry]) -> None:
+        self.reporting = at
+        behind = [] if at is None else selected[at + 1 :]
+        self._following, self._behind = sum(len(one.messages) for one in behind), [0]
 
     def report(self, selected: Sequence[SelectedEntry]) -> Report | None:
         """The last usage that can be believed."""
@@ -61,7 +73,8 @@ class Gauge:
             return None
         one = selected[self.reporting]
         late, usage = _late(one)
-        return Report(place=one.place, usage=usage, following=self._following + late)
+        asked = next((selected[at].place for at in range(self.reporting - 1, -1, -1) if _was_sent(selected[at])), -1)
+        return Report(place=one.place, asked=asked, usage=usage, following=self._following + late)
 
     def total(self, selected: Sequence[SelectedEntry], tokens: Tokens) -> int:
         """Tokens of all of it."""
@@ -90,6 +103,15 @@ class Gauge:
 
 def _reports(one: SelectedEntry) -> bool:
     return any(map(believable, one.messages))
+
+
+def _was_sent(one: SelectedEntry) -> bool:
+    """Whether it was in a request, or had been if an edit had not hidden it: what failed never was."""
+    match one.entry:
+        case MessageEntry(message=AssistantMessage(stop_reason=reason)):
+            return reason not in FAILED
+        case _:
+            return bool(one.messages) or one.edit is not None
 
 
 def _late(one: SelectedEntry) -> tuple[int, Usage]:

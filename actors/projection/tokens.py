@@ -37,6 +37,8 @@ class Report:
 
     place: int
     """Where its entry stands on the path."""
+    asked: int
+    """Where the last entry stands that its request can have had; -1 if there is none."""
     usage: Usage
     following: int
     """How many messages of the selection stand behind it."""
@@ -61,11 +63,11 @@ def basis_of(report: Report | None, said: int, *, compaction: int | None, edits:
         said: how many messages the selection has.
         compaction: where the compaction at its head stands on the path. An older answer's usage says nothing of this context.
         edits: (target, edit) of each edit that shows in it. A usage from the target on, and from before the edit, counted what is no
-            longer there.
+            longer there; and so did one whose request was on its way when the edit came.
     """
     if report is None or (compaction is not None and report.place <= compaction):
         return Basis("estimated" if compaction is None else "none", said)
-    if any(target <= report.place < edit for target, edit in edits):
+    if any(target <= report.place < edit or target <= report.asked < edit < report.place for target, edit in edits):
         return Basis("estimated", said)
     return Basis("reported", report.following, context_tokens(report.usage))
 

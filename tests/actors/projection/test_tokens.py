@@ -55,7 +55,7 @@ def newest(messages: Sequence[Message]) -> Report | None:
     for place, message in reversed([*enumerate(messages)]):
         found = believable(message)
         if found is not None:
-            return Report(place=place, usage=found, following=len(messages) - 1 - place)
+            return Report(place=place, asked=place - 1, usage=found, following=len(messages) - 1 - place)
     return None
 
 
@@ -109,9 +109,21 @@ def test_an_answer_that_failed_or_was_stopped_or_says_zero_is_not_believed_and_t
 
 
 def test_what_the_report_covers_is_not_counted() -> None:
-    report = Report(place=1, usage=usage(100), following=1)
+    report = Report(place=1, asked=0, usage=usage(100), following=1)
 
     assert basis_of(report, 3, compaction=None, edits=[]).following == 1
     assert basis_of(report, 3, compaction=None, edits=[(0, 3)]).following == 3
     assert basis_of(report, 3, compaction=2, edits=[]).following == 3
     assert basis_of(None, 3, compaction=None, edits=[]).following == 3
+
+
+def test_a_usage_whose_request_was_on_its_way_when_something_was_edited_is_not_believed() -> None:
+    """The edit stands above the answer, which had been asked for before it: the window was taken for nearly empty."""
+    report = Report(place=5, asked=3, usage=usage(100), following=0)
+
+    def source(target: int, edit: int) -> str:
+        return basis_of(report, 4, compaction=None, edits=[(target, edit)]).source
+
+    assert source(1, 4) == source(3, 4) == "estimated"
+    assert source(1, 2) == "reported", "it was there when it was asked"
+    assert source(4, 5) == "reported", "an answer that failed was never in a request, and is hidden"
