@@ -96,11 +96,16 @@ class _CoreLoader(yaml.SafeLoader):
     """PyYAML's safe loader with the words of YAML 1.2."""
 
 
+def learn_core_words(kind: type[yaml.SafeLoader | yaml.SafeDumper]) -> None:
+    """Have a reader take these words for what they are in YAML 1.2, or a writer put quotes around text that is like them."""
+    for name, (pattern, first) in _WORDS.items():
+        kind.add_implicit_resolver(  # pyright: ignore[reportUnknownMemberType] - its stubs leave it untyped
+            _CORE + name, re.compile(rf"(?:{pattern})$"), first
+        )
+
+
 _CoreLoader.yaml_implicit_resolvers = {}
-for _name, (_pattern, _first) in _WORDS.items():
-    _CoreLoader.add_implicit_resolver(  # pyright: ignore[reportUnknownMemberType] - its stubs leave it untyped
-        _CORE + _name, re.compile(rf"(?:{_pattern})$"), _first
-    )
+learn_core_words(_CoreLoader)
 
 
 def parse(text: str) -> Document:
