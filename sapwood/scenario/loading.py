@@ -10,10 +10,14 @@ import os
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
+from sapwood.events.base import is_object
 from sapwood.scenario.errors import Misfit, ScenarioError
 from sapwood.scenario.language import FromFile, Scenario
 from sapwood.scenario.structuring import fit
 from sapwood.scenario.text import BadText, parse
+from sapwood.scenario.wire import ENTRY_KINDS
 from sapwood.store.disk import RealDisk
 from sapwood.words.paths import missing
 from sapwood.words.wording import one_line, quoted
@@ -76,6 +80,12 @@ def read_text(path: str | os.PathLike[str]) -> str:
     if why is not None:
         raise ScenarioError(path, None, f"cannot be read: {why}")
     data = _bytes(path)
+    if _is_session(data):
+        raise ScenarioError(
+            path,
+            None,
+            "is a session, and no story: sapwood show FILE shows it, and a story goes on with it by session: {file: ...}",
+        )
     if len(data) > MOST_BYTES:
         raise ScenarioError(
             path, None, f"is longer than {MOST_BYTES // 2**20} MiB: a long session is better named as a file"
@@ -85,6 +95,15 @@ def read_text(path: str | os.PathLike[str]) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ScenarioError(path, line, "this is not UTF-8 text") from error
+
+
+def _is_session(data: bytes) -> bool:
+    """Whether it begins as a session file does: with its header, or another entry if that was lost."""
+    try:
+        first = msgspec.json.decode(data.split(b"\n", 1)[0])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+    return is_object(first) and first.get("type") in {"session", *ENTRY_KINDS}
 
 
 def _bytes(path: str) -> bytes:

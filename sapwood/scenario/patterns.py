@@ -18,7 +18,10 @@ from sapwood.events.messages import Message
 from sapwood.events.unknown_fields import fields_of
 from sapwood.scenario.errors import Misfit
 from sapwood.scenario.language import Place
-from sapwood.words.hints import unknown
+from sapwood.scenario.matching import GAP
+from sapwood.scenario.wire import ENTRY_KINDS, EVENT_NAMES, tags
+from sapwood.words.hints import hint, unknown
+from sapwood.words.wording import quoted
 
 
 class Item(msgspec.Struct, rename="camel"):
@@ -36,6 +39,32 @@ def strange_keys(pattern: Json, kind: Any) -> Iterator[Misfit]:
     """A `Misfit`, with its place in the pattern, for each key that no value of this type has."""
     for place, known in _strange(pattern, _members([inspect.type_info(kind)]), ()):
         yield Misfit(unknown("key", str(place[-1]), known), place)
+
+
+ROLES: Final = tags(Message)
+_A_MESSAGE: Final = {
+    "entry": "{type: message, message: {role: %s}}",
+    "event": "{type: message_end, message: {role: %s}}",
+}
+"""How a pattern speaks of a message with this role, where an item is no message itself."""
+
+
+def strange_name(name: str, key: str, what: str, known: frozenset[str]) -> Misfit | None:
+    """What is wrong with a word for a kind: none begins like it (`turn_...`), or is called like it."""
+    begun = name.endswith(GAP)
+    word = name.removesuffix(GAP)
+    if word in known or (begun and any(one.startswith(word) for one in known)):
+        return None
+    word = word.removesuffix("…")
+    if what in _A_MESSAGE and word in ROLES:
+        said = f": a message is {_A_MESSAGE[what] % word}"
+    elif name != word and not begun:
+        said = f": for any rest write three dots, {GAP}"
+    elif word in (EVENT_NAMES | ENTRY_KINDS) and key == "role":
+        said = f": a message is told by its role (there are: {', '.join(sorted(known))})"
+    else:
+        said = hint(word, known)
+    return Misfit(f"no {what} has the {key} {quoted(name)}{said}", (key,))
 
 
 _Types = tuple[inspect.Type, ...]

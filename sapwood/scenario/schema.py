@@ -23,7 +23,6 @@ from sapwood.events.models import Model
 from sapwood.events.runtime import Event
 from sapwood.events.unknown_fields import fields_of
 from sapwood.scenario.language import LONGEST_WAIT, Expect, Pattern, Story
-from sapwood.scenario.matching import GAP
 from sapwood.scenario.patterns import Item
 from sapwood.scenario.wire import ENTRY_KINDS, EVENT_NAMES, left_out, tags
 from sapwood.settings import Settings
@@ -118,7 +117,7 @@ class _Schemas:
         properties: Schema = {**{field: {} for field in sorted(fields - {EXTRA})}, key: word}
         self.defs[defined] = {
             "description": Pattern.__doc__,
-            "anyOf": [{"enum": [GAP, *sorted(words)]}, _object(None, properties, ())],
+            "anyOf": [word, _object(None, properties, ())],
         }
         return {"$ref": _REF.format(name=defined)}
 

@@ -43,13 +43,13 @@ from sapwood.scenario.language import (
     Story,
 )
 from sapwood.scenario.matching import GAP
-from sapwood.scenario.patterns import Item, strange_keys
+from sapwood.scenario.patterns import Item, strange_keys, strange_name
 from sapwood.scenario.scripts import Answer, Answers, Call, ScriptedTool
 from sapwood.scenario.sense import nonsense
 from sapwood.scenario.wire import ENTRY_KINDS, EVENT_NAMES, tags, to_entries, to_event, to_model, to_usage
 from sapwood.settings import Settings
 from sapwood.settings_keys import faults_in, settings_of
-from sapwood.words.hints import hint, unknown
+from sapwood.words.hints import unknown
 from sapwood.words.wording import one_line, quoted
 
 BEGINNINGS: Final[Mapping[str, type]] = {"file": FromFile, "entries": FromEntries, "generated": FromSeed}
@@ -286,8 +286,8 @@ def _patterns(key: str, what: str, known: frozenset[str], kind: Any) -> Hook:
         name = value.get(key)
         if key in value and not isinstance(name, str):
             yield Misfit(f"must be the name of an {what}, not {quoted(name)}", (key,))
-        elif isinstance(name, str) and not name.endswith(GAP) and name not in known:
-            yield Misfit(f"no {what} has the {key} {quoted(name)}{hint(name, known)}", (key,))
+        elif isinstance(name, str) and (strange := strange_name(name, key, what, known)) is not None:
+            yield strange
             return  # its other keys may be right for the kind that is meant
         yield from strange_keys(value, kind)
 

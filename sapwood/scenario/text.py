@@ -18,7 +18,8 @@ import yaml
 
 from sapwood.events.base import Json
 from sapwood.scenario.language import Place
-from sapwood.words.wording import one_line, quoted
+from sapwood.scenario.yaml_faults import told
+from sapwood.words.wording import quoted
 
 DEEPEST: Final = 60
 """Levels of nesting: a person writes ten, and Python's own limit is far enough away."""
@@ -96,11 +97,16 @@ class _CoreLoader(yaml.SafeLoader):
     """PyYAML's safe loader with the words of YAML 1.2."""
 
 
+def learn_core_words(kind: type[yaml.SafeLoader | yaml.SafeDumper]) -> None:
+    """Have a reader take these words for what they are in YAML 1.2, or a writer put quotes around text that is like them."""
+    for name, (pattern, first) in _WORDS.items():
+        kind.add_implicit_resolver(  # pyright: ignore[reportUnknownMemberType] - its stubs leave it untyped
+            _CORE + name, re.compile(rf"(?:{pattern})$"), first
+        )
+
+
 _CoreLoader.yaml_implicit_resolvers = {}
-for _name, (_pattern, _first) in _WORDS.items():
-    _CoreLoader.add_implicit_resolver(  # pyright: ignore[reportUnknownMemberType] - its stubs leave it untyped
-        _CORE + _name, re.compile(rf"(?:{_pattern})$"), _first
-    )
+learn_core_words(_CoreLoader)
 
 
 def parse(text: str) -> Document:
@@ -115,7 +121,8 @@ def _composed(text: str) -> yaml.Node:
         loader = _CoreLoader(text)
         root = loader.get_single_node()
     except yaml.MarkedYAMLError as error:
-        raise _translated(error) from error
+        line, words = told(error, text)
+        raise BadText(line, f"this is not YAML: {words}") from error
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise BadText(line, f"the character U+{ord(text[error.position]):04X} may not stand in YAML") from error
@@ -131,13 +138,6 @@ def _composed(text: str) -> yaml.Node:
 def _line_of(loader: _CoreLoader | None) -> int:
     """Where the loader stopped."""
     return 1 if loader is None else loader.line + 1
-
-
-def _translated(error: yaml.MarkedYAMLError) -> BadText:
-    mark = error.problem_mark or error.context_mark
-    words = " ".join(part for part in (error.context, error.problem) if part)
-    hint = ": text that holds a colon and a blank needs quotes" if "mapping values are not allowed" in words else ""
-    return BadText(1 if mark is None else mark.line + 1, f"this is not YAML: {one_line(words)}{hint}")
 
 
 @attrs.frozen

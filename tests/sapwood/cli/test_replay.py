@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from sapwood.cli.main import sapwood
 from sapwood.scenario import Scenario
+from sapwood.scenario.schema import schema
 from tests.sapwood.scenario.stories import TALK, written
 
 DIFFERENT = TALK + "expect: {state: run}\n"
@@ -202,3 +203,19 @@ def test_a_timeline_in_a_pipe_is_plain(tmp_path: Path) -> None:
     assert result.exit_code == 0
     assert "\x1b" not in result.stdout
     assert "   14     0.000  agent_settled\n   -> delivered\n\nas expected: 14 events, 2 new entries\n" in result.stdout
+
+
+def test_the_schema_is_printed_and_nothing_is_played() -> None:
+    result = replay("--schema")
+
+    assert result.exit_code == 0
+    assert json.loads(result.stdout) == schema()
+
+
+def test_a_session_in_the_place_of_a_story_is_told_with_the_command_that_is_meant(tmp_path: Path) -> None:
+    path = written(tmp_path, '{"type":"session","version":3,"id":"a"}\n{"type":"label"}\n', "talk.jsonl")
+    result = replay(path)
+
+    assert result.exit_code == 2
+    assert result.stderr.count("\n") == 1
+    assert "is a session, and no story: sapwood show FILE shows it" in result.stderr

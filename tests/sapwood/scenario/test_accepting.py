@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from sapwood.scenario import Played, play
-from sapwood.scenario.accepting import accept, short
+from sapwood.scenario.accepting import LONGEST, accept, short
+from sapwood.scenario.spelling import WIDTH
 from sapwood.scenario.text import parse
 from tests.sapwood.scenario.stories import TALK, written
 
@@ -129,3 +130,98 @@ def test_what_is_no_expectation_is_not_accepted(tmp_path: Path) -> None:
 )
 def test_a_new_item_is_told_by_its_kind_and_by_what_a_reader_knows_it_by(seen: object, told: object) -> None:
     assert short(seen) == told
+
+
+AUDITED = """\
+title: A talk that is counted
+extensions: [counting.py]
+answers:
+  turn: [{text: "Fine, thanks."}]
+steps:
+  - prompt: How are you?
+"""
+COUNTING = """
+import sapwood
+from sapwood.events.runtime import AgentSettled
+
+extension = sapwood.Extension("counting")
+
+
+@extension.on(AgentSettled)
+async def count(event, context):
+    await context.append_custom("counting", {"words": 5, "at": {"targetId": "a1"}, "said": "an oak so old " * 12, "none": None})
+"""
+
+
+def counted(folder: Path, expect: str) -> Path:
+    (folder / "counting.py").write_text(COUNTING, encoding="utf-8")
+    return written(folder, AUDITED + expect)
+
+
+def test_an_entry_of_an_extension_is_told_by_its_data(tmp_path: Path) -> None:
+    expect = "expect:\n  entries:\n    # both\n    - message\n    - message\n"
+    text, again = accepted(counted(tmp_path, expect))
+
+    assert again.differences == ()
+    assert text.startswith(AUDITED + expect)
+    assert parse(text).value["expect"]["entries"][2] == {
+        "type": "custom",
+        "customType": "counting",
+        "data": {
+            "words": 5,
+            "at": {"targetId": "a1"},
+            "said": ("an oak so old " * 12)[:LONGEST].rstrip() + "...",
+            "none": None,
+        },
+    }
+    assert max(map(len, text.splitlines())) <= WIDTH
+
+
+@pytest.mark.parametrize("behind", ["", "   # few"])
+def test_data_that_is_another_one_is_accepted_whole(behind: str, tmp_path: Path) -> None:
+    """What came of it has no place on its line: it is a line a key then, and in braces where a comment stands behind it."""
+    item = "{type: custom, customType: counting, data: {words: 4, said: x}}"
+    text, again = accepted(
+        counted(tmp_path, f"expect:\n  entries:\n    - message\n    - message\n    - {item}{behind}\n")
+    )
+
+    assert again.differences == ()
+    assert max(map(len, text.splitlines())) <= WIDTH
+    seen = parse(text).value["expect"]["entries"][2]
+    assert seen["data"] == {"words": 5, "said": "an oak so old " * 12}
+    assert ("\n      customType: counting\n" in text) == (not behind)
+    assert text.endswith(f"}}}}{behind}\n") == bool(behind)
+
+
+def test_of_data_of_ours_no_id_is_told() -> None:
+    marker = {"type": "custom", "id": "x", "customType": "sapwood.leaf", "data": {"fromId": "x1", "by": ["y"]}}
+
+    assert short(marker) == {
+        "type": "custom",
+        "customType": "sapwood.leaf",
+        "data": {"fromId": "...", "by": ["y"]},
+    }
+
+
+FLOW = [
+    ("expect:\n  events: []\n", "  events:\n    - agent_start\n    - "),
+    ("expect:\n  events: [agent_start]\n", "  events:\n    - agent_start\n    - "),
+    ("expect:\n  events: [turn_start,\n    agent_end]\n  state: idle\n", "  events:\n    - agent_start\n    - "),
+    ("expect: {events: []}\n", "expect: {events: [agent_start, "),
+    ("expect:\n  events: []   # all\n", "  events: [agent_start, "),
+]
+
+
+@pytest.mark.parametrize(("expect", "begins"), FLOW)
+def test_a_list_in_brackets_that_has_no_place_on_its_line_is_taken_apart(
+    expect: str, begins: str, tmp_path: Path
+) -> None:
+    """A dash an item where the list has a key's line for itself; else over several lines, what stands behind it with it."""
+    text, again = accepted(written(tmp_path, TALK + expect))
+
+    assert again.differences == ()
+    assert text.startswith(TALK)
+    assert begins in text
+    assert max(map(len, text.splitlines())) <= WIDTH
+    assert ("# all" in expect) == text.endswith("]   # all\n")
+    assert ("state: idle" in expect) == text.endswith("\n  state: idle\n")

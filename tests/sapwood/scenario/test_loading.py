@@ -52,6 +52,33 @@ def test_a_name_that_names_no_file_is_told(
         load(find(name)[0])
 
 
+HEADER = '{"type":"session","version":3,"id":"a","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/x"}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HEADER,
+        HEADER + '\n{"type":"label","id":"b","parentId":null}\n',
+        '{"type":"message","id":"b","parentId":"a"}\n{"type":"mess',
+        HEADER + "\n" + " " * MOST_BYTES,
+    ],
+    ids=["a header", "entries", "a lost header", "a long one"],
+)
+def test_a_session_is_told_from_a_story_that_is_wrong(text: str, tmp_path: Path) -> None:
+    """It used to be no YAML, or a mapping with strange keys."""
+    with pytest.raises(ScenarioError, match="is a session, and no story: sapwood show FILE shows it") as caught:
+        load(written(tmp_path, text, "talk.jsonl"))
+
+    assert (caught.value.line, caught.value.others) == (None, ())
+
+
+@pytest.mark.parametrize("text", ['{"type": "sessions"}', '{"title": 1}', "[1]", '{"type": "session"'])
+def test_what_only_looks_like_a_session_is_a_story_with_mistakes(text: str, tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match=r":1: "):
+        load(written(tmp_path, text))
+
+
 def test_a_file_that_is_far_too_long_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "story.yaml"
     with path.open("wb") as file:

@@ -15,7 +15,8 @@ from sapwood.events.ids import EntryId
 from sapwood.events.runtime import Event
 from sapwood.scenario.checking import item_value
 from sapwood.scenario.language import Place
-from sapwood.scenario.patterns import Item, strange_keys
+from sapwood.scenario.patterns import ROLES, Item, strange_keys, strange_name
+from sapwood.scenario.wire import ENTRY_KINDS, EVENT_NAMES
 from tests.build import user
 from tests.strategies import PER_KIND, of
 
@@ -91,3 +92,31 @@ def test_a_message_of_the_projection_has_the_keys_that_are_compared() -> None:
     assert list(strange_keys(seen, Item)) == []
     [misfit] = strange_keys({"role": "user", "token": 1}, Item)
     assert "did you mean 'tokens'" in misfit.message
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "what", "words"),
+    [
+        ("mesage", "type", "entry", "no entry has the type 'mesage': did you mean 'message'?"),
+        ("user", "type", "entry", "'user': a message is {type: message, message: {role: user}}"),
+        ("user...", "type", "entry", "'user...': a message is {type: message, message: {role: user}}"),
+        ("user…", "type", "entry", "'user…': a message is {type: message, message: {role: user}}"),
+        ("toolResult", "type", "event", "a message is {type: message_end, message: {role: toolResult}}"),
+        ("mess…", "type", "entry", "'mess…': for any rest write three dots, ..."),
+        ("agent_strat...", "type", "event", "no event has the type 'agent_strat...': did you mean 'agent_start'?"),
+        ("message", "role", "message", "a message is told by its role (there are: assistant, "),
+        ("usr", "role", "message", "no message has the role 'usr': did you mean 'user'?"),
+    ],
+)
+def test_a_name_that_nothing_has_is_told_with_what_was_meant(name: str, key: str, what: str, words: str) -> None:
+    known = {"entry": ENTRY_KINDS, "event": EVENT_NAMES, "message": ROLES}[what]
+    found = strange_name(name, key, what, known)
+
+    assert found is not None
+    assert words in found.message
+    assert found.place == (key,)
+
+
+@pytest.mark.parametrize("name", ["message", "mess...", "..."])
+def test_a_name_and_the_beginning_of_one_are_good(name: str) -> None:
+    assert strange_name(name, "type", "entry", ENTRY_KINDS) is None

@@ -86,6 +86,17 @@ def test_the_wrong_ones_are_each_wrong_in_one_thing() -> None:
     assert VALIDATOR.is_valid(parse(SAID).value)
 
 
+@pytest.mark.parametrize(
+    "expect", ["{events: [turn_..., ...]}", "{entries: [{type: mess...}]}", "{projection: [tool..., {role: us...}]}"]
+)
+def test_the_beginning_of_a_name_is_taken_by_both(expect: str) -> None:
+    """The schema marked it where it stood without braces."""
+    value = parse(f"{SAID}expect: {expect}").value
+
+    assert is_loaded(value)
+    assert VALIDATOR.is_valid(value)
+
+
 def places(value: Any) -> list[tuple[Any, Any]]:
     """Each part of a value: what holds it, and where."""
     keys: list[Any] = [*value] if is_object(value) else [*range(len(value))] if is_array(value) else []
