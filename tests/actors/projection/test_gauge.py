@@ -113,7 +113,8 @@ def test_of_many_edits_none_looks_at_all_the_others() -> None:
     class Looked(list[SelectedEntry]):
         def __getitem__(self, at: Any) -> Any:
             looked.append(at)
-            return super().__getitem__(at)
+            found: Any = super().__getitem__(at)
+            return found
 
     for at in range(50):
         gauge.came(selected[: at + 1])
