@@ -21,7 +21,8 @@ from sapwood.events.base import Json
 from sapwood.events.commands import Compacted, Delivered
 from sapwood.events.content import ImageContent, UserContent
 from sapwood.events.context import ContextUsage
-from sapwood.events.entries import KnownEntry, SessionInfo
+from sapwood.events.copies import detached
+from sapwood.events.entries import Custom, KnownEntry, SessionInfo
 from sapwood.events.errors import Refused, SessionClosed, no_entry
 from sapwood.events.hooks import Draft, DraftLabel, DraftMessage, DraftState
 from sapwood.events.ids import EntryId
@@ -44,6 +45,12 @@ class Lending:
 
     async def append_custom(self, custom_type: str, data: Json) -> EntryId:
         return await self.append(DraftState(custom_type=take_text(custom_type, "a custom type"), data=take_json(data)))
+
+    def kept(self, custom_type: str) -> tuple[Json, ...]:
+        kind, view = take_text(custom_type, "a custom type"), self._wiring.view
+        customs = map(view.entry, view.tree.latest(view.tree.path(view.tree.leaf), ("custom",)))
+        newest_first = [one.data for one in customs if isinstance(one, Custom) and one.custom_type == kind]
+        return tuple(map(detached, reversed(newest_first)))
 
     async def label(self, entry_id: EntryId, label: str | None) -> EntryId:
         if entry_id not in self._wiring.view.tree:

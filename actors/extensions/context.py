@@ -60,6 +60,7 @@ class Lent(Protocol):
     """What a session does for its extensions; `extension` is the one that asks."""
 
     async def append_custom(self, custom_type: str, data: Json) -> EntryId: ...
+    def kept(self, custom_type: str) -> tuple[Json, ...]: ...
     async def label(self, entry_id: EntryId, label: str | None) -> EntryId: ...
     async def set_name(self, name: str | None) -> EntryId: ...
     def context_usage(self) -> ContextUsage: ...
@@ -109,6 +110,14 @@ class ExtensionContext:
     async def append_custom(self, custom_type: str, data: Json = None) -> EntryId:
         """Keep state in the log, at the leaf; the model does not see it. `Refused` for what is no JSON; `StoreError`."""
         return await self._session().append_custom(custom_type, data)
+
+    def kept(self, custom_type: str) -> tuple[Json, ...]:
+        """The data of each `custom` entry of this type on the way to the leaf, the oldest first; copies of it.
+
+        What was kept on a branch that was left is not in it, and is again when the session moves back; a compaction takes nothing away.
+        `Refused` for what is no type; `StoreConflict` if another program changed the file.
+        """
+        return self._session().kept(custom_type)
 
     async def label(self, entry_id: EntryId, label: str | None) -> EntryId:
         """Mark an entry; None takes the mark off. `Refused` for an entry that there is not; `StoreError`."""

@@ -16,6 +16,7 @@ import attrs
 from msgspec import UNSET, UnsetType
 
 from sapwood.actors.extensions.context import ExtensionContext
+from sapwood.actors.extensions.signature import check_handler
 from sapwood.actors.foreign import LIMIT
 from sapwood.actors.projection.section import Section, check_section
 from sapwood.actors.projection.system_prompt import check_section_name
@@ -121,8 +122,8 @@ class Extension:
 
         An event of `sapwood.events.runtime` may stand in the place of a question, and `News` for all of them: its handler is told it, in
         order, beside what goes on, and answers nothing.
-        A plain function is to be quick, for the loop waits for it. `limit` is in seconds: 30 without it, 2 for `SessionShutdown`; None for
-        what waits for a person.
+        What cannot be called with the two is `Refused`. A plain function is to be quick, for the loop waits for it. `limit` is in seconds:
+        30 without it, 2 for `SessionShutdown`; None for what waits for a person.
         """
         asked = any(question is one for one in ASKED)
         if not asked and not any(question is one for one in (News, *get_args(Event))):
@@ -279,9 +280,7 @@ def event_of(question: type[Question[Any] | News]) -> str:
 def _add(
     handler: object, extension: str, heard: type[Any], limit: float | None, add: Callable[[Handler], None]
 ) -> None:
-    if not callable(handler):
-        raise Refused("bad-input", f"a handler is a function (question, context), not {handler!r:.80}")
-    add(Handler(extension=extension, question=heard, limit=limit, function=handler))
+    add(Handler(extension=extension, question=heard, limit=limit, function=check_handler(handler)))
 
 
 def _taken_name(name: object) -> str:

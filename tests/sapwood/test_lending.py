@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from sapwood import Extension, ExtensionContext, Refused, ScriptedAnswer, WouldDeadlock
+from sapwood import Extension, ExtensionContext, Refused, ScriptedAnswer, StaleContext, WouldDeadlock
 from sapwood.actors.kernel import ActorCrashed
 from sapwood.actors.kernel.testing import CrashAt
 from sapwood.events.entries import Custom, CustomMessageEntry, Label, SessionInfo
 from sapwood.events.hooks import BeforeTurnEnd, InputReceived, SessionStart, ToolCallQuestion
 from sapwood.events.ids import EntryId
-from sapwood.events.runtime import ExtensionError, SessionInfoChanged
+from sapwood.events.runtime import ExtensionError, SessionInfoChanged, SessionTree
 from sapwood.session import Session
 from tests.build import call, words
 from tests.talking import drain, talking
@@ -57,6 +58,53 @@ async def test_state_labels_and_a_name_are_kept_inside_a_run() -> None:
         assert [type(one) for one in entries[-3:]] == [Custom, Label, SessionInfo]
         assert not (await session.prompt("again")).failed, "the run goes on behind what was kept"
         assert said(session) == ["hi", "one", "again", "two"]
+
+
+async def test_what_was_kept_is_read_back_along_the_branch_and_in_the_next_process(tmp_path: Path) -> None:
+    found: list[tuple[str, object]] = []
+    mark = Extension("mark")
+
+    @mark.on(SessionStart)
+    def start(question: SessionStart, context: ExtensionContext) -> None:
+        found.append((question.reason, context.kept("mark")))
+
+    @mark.on(SessionTree)
+    def moved(event: SessionTree, context: ExtensionContext) -> None:
+        found.append(("moved", context.kept("mark")))
+
+    @mark.on(BeforeTurnEnd)
+    async def keep(question: BeforeTurnEnd, context: ExtensionContext) -> None:
+        await context.append_custom("mark", {"turns": [len(context.kept("mark")) + 1]})
+        await context.append_custom("another", "not mine")
+
+    where = str(tmp_path / "marked.jsonl")
+    async with talking("one", "two", where=where, extensions=[mark]) as session:
+        await session.prompt("hi")
+        [first] = [one.id for one in session.entries() if isinstance(one, Custom) and one.custom_type == "another"]
+        await session.prompt("again")
+        await session.navigate(first)
+    async with talking(where=where, seed=1, extensions=[mark]) as session:
+        await session.navigate(session.entries()[-2].id)
+
+    one, two = {"turns": [1]}, {"turns": [2]}
+    assert found == [("new", ()), ("moved", (one,)), ("resume", (one,)), ("moved", (one, two))]
+
+
+async def test_what_was_kept_is_given_away_as_a_copy() -> None:
+    keeper, contexts = kept_by()
+    async with talking(extensions=[keeper]) as session:
+        [context] = contexts
+        assert context.kept("mark") == ()
+        await context.append_custom("mark", {"trees": ["oak"]})
+        [given] = context.kept("mark")
+        given["trees"].append("elm")
+
+        assert context.kept("mark") == ({"trees": ["oak"]},)
+        assert [one.data for one in session.entries() if isinstance(one, Custom)] == [{"trees": ["oak"]}]
+        with pytest.raises(Refused, match="a custom type"):
+            context.kept(cast("Any", 7))
+    with pytest.raises(StaleContext):
+        context.kept("mark")
 
 
 REFUSED: list[Callable[[Any], Awaitable[object]]] = [

@@ -103,14 +103,22 @@ async def late_number(question: Any, context: Any) -> Any:
 
 
 def generator(question: Any, context: Any) -> Any:
-    yield 7
+    return (one for one in [7])
 
 
-async def async_generator(question: Any, context: Any) -> AsyncIterator[Any]:
-    yield 7
+def async_generator(question: Any, context: Any) -> Any:
+    async def yielding() -> AsyncIterator[Any]:
+        yield 7
+
+    return yielding()
 
 
-def without_arguments() -> Any: ...
+def without_arguments(*given: Any) -> Any:
+    """It says that it takes anything, as what a decorator makes does."""
+
+    def inner() -> None: ...
+
+    return inner(*given)
 
 
 async def hanging(question: Any, context: Any) -> Any:
@@ -139,7 +147,11 @@ HOSTILE: Final = [
         (masked, "RuntimeError: no face", True),
         (never, "RuntimeError: not today", True),
         (foreign, "TypeError: trio.run received unrecognized yield message", True),
-        (without_arguments, "TypeError: without_arguments() takes 0 positional arguments but 2 were given", True),
+        (
+            without_arguments,
+            "TypeError: without_arguments.<locals>.inner() takes 0 positional arguments but 2 were given",
+            True,
+        ),
         (number, "it gave 7, where ", False),
         (late_number, "it gave 7, where ", False),
         (generator, "it gave <generator object ", False),

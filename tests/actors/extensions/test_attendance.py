@@ -12,11 +12,13 @@ import trio
 from trio.testing import MockClock
 
 from sapwood import Extension, ExtensionContext, SessionBroken, StoreError
+from sapwood.actors.extensions.attendance import SETTLING
+from sapwood.actors.extensions.extension import event_of
 from sapwood.actors.kernel.testing import CrashAt
 from sapwood.events.entries import Custom
 from sapwood.events.hooks import SessionShutdown, SessionStart
-from sapwood.events.runtime import AgentStart
-from tests.talking import talking
+from sapwood.events.runtime import AgentStart, ExtensionError, News
+from tests.talking import drain, talking
 
 
 class Counting:
@@ -130,3 +132,52 @@ async def test_the_last_word_can_still_be_kept() -> None:
 
     [kept] = [one for one in session.entries() if isinstance(one, Custom)]
     assert kept.data == {"words": "bye"}
+
+
+async def test_what_is_kept_at_the_end_is_told_behind_it_and_is_nobodys_failure() -> None:
+    """Who heard of every event used to be named as one that was at work when the session ended."""
+    told: list[str] = []
+    last, ear = Extension("last"), Extension("ear")
+
+    @last.on(SessionShutdown)
+    async def end(question: SessionShutdown, context: ExtensionContext) -> None:
+        await context.append_custom("last", {"words": "bye"})
+        await context.set_name("About trees")
+
+    @ear.on(News)
+    async def hear(event: News, context: ExtensionContext) -> None:
+        await trio.lowlevel.checkpoint()
+        told.append(event_of(type(event)))
+
+    @ear.on(SessionShutdown)
+    def shut(question: SessionShutdown, context: ExtensionContext) -> None:
+        told.append("shutdown")
+
+    for order in ([ear, last], [last, ear]):
+        told.clear()
+        async with talking("one", extensions=order) as session:
+            reader = session.events()
+            await session.prompt("hi")
+
+        assert not [one for one in drain(reader) if isinstance(one, ExtensionError)]
+        assert told.index("agent_settled") < told.index("shutdown"), "what came before the end is told before it"
+        assert sorted(told[-4:]) == ["entry_appended", "entry_appended", "session_info_changed", "shutdown"]
+
+
+async def test_who_is_stuck_holds_up_the_end_once(autojump_clock: MockClock) -> None:
+    last = Extension("last")
+
+    @last.on(News)
+    async def hang(event: News, context: ExtensionContext) -> None:
+        await trio.sleep_forever()
+
+    @last.on(SessionShutdown)
+    async def end(question: SessionShutdown, context: ExtensionContext) -> None:
+        await context.append_custom("last", {"words": "bye"})
+
+    async with talking("one", extensions=[last]) as session:
+        await session.prompt("hi")
+        began = trio.current_time()
+
+    assert SETTLING <= trio.current_time() - began < SETTLING + 0.5
+    assert [one.data for one in session.entries() if isinstance(one, Custom)] == [{"words": "bye"}]
