@@ -109,7 +109,7 @@ class Commanding(Reading):
     async def compact_for_extension(self, instructions: str | None) -> Compacted:
         """As `compact`, of an extension: `Heard.lent` heard of it when it was asked for."""
         taken = None if instructions is None else take_text(instructions, "instructions")
-        return await self._ask(Compact(entry_id=self._new_id(), instructions=taken), lent=True)
+        return await self._ask(Compact(entry_id=self._wiring.pen.new_id(), instructions=taken), lent=True)
 
     async def navigate(
         self,

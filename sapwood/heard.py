@@ -17,7 +17,7 @@ class Heard(Protocol):
         ...
 
     def hosting(self) -> AbstractContextManager[None]:
-        """What is drawn meanwhile is for what the host does."""
+        """What is drawn meanwhile is for what the host does: it is told with that, and not by itself."""
         ...
 
     def host(self, value: object) -> int:

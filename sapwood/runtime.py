@@ -280,7 +280,10 @@ async def open_wired(store: Store, host: Host, *, tap: Tap | None, line: Line | 
                 await wiring.attendance.begins(lending, reason)
                 yield session
             finally:
-                await session.close()
+                try:
+                    await session.close()
+                finally:
+                    wiring.heard.host({"type": "leave"})  # from here on nothing that goes on has its time
     except ActorFailed as error:
         raise SessionBroken(str(error)) from error
     finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Final, Literal, TypeVar
 
 import trio
@@ -199,14 +199,20 @@ class Session(Commanding):
     ) -> Handle:
         if self._closed:
             raise SessionClosed
-        with self._wiring.heard.hosting():
-            now_ms = self._wiring.pen.environment.now_ms()
-            taken = take_input(text, images, entry_id=self._new_id(), now_ms=now_ms, source=source)
-        withdraw = None if kind is Prompt else self._withdraw
-        handle = self._wiring.shelf.put(taken, self._wiring.agent.guard, withdraw)
+        lent = source == "extension" and kind is Prompt
+        with nullcontext() if lent else self._wiring.heard.hosting():
+            pen = self._wiring.pen
+            now_ms = pen.environment.now_ms()
+            taken = take_input(text, images, entry_id=pen.new_id(), now_ms=now_ms, source=source)
         said = kind(input=taken)
-        if source == "host" or kind is not Prompt:
+        if not lent:
             self._wiring.heard.host(said)
+        return self.say_as_taken(said)
+
+    def say_as_taken(self, said: Prompt | Steer | FollowUp) -> Handle:
+        """Say what was looked at, and has its id and its time: what a recording's host said is said with those that it had."""
+        withdraw = None if isinstance(said, Prompt) else self._withdraw
+        handle = self._wiring.shelf.put(said.input, self._wiring.agent.guard, withdraw)
         self._deliver(said)
         return handle
 

@@ -5,6 +5,7 @@
 2. The file is new, and its owner's alone. What cannot be written ends the recording, and not the session: `trouble` says so.
 3. What is cancelled while it waits for its turn has not come.
 4. The session's clock stands still between two things that come: tasks that go on together take the time in any order.
+5. What is drawn for what the host does is told with that: which of several that wait for their turn drew first decides nothing.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from msgspec import to_builtins
 from msgspec.json import decode as plain
 from trio.testing import wait_all_tasks_blocked
 
+from sapwood.actors.kernel import Loop
 from sapwood.actors.tools.results import plain_json
 from sapwood.events.base import Json
 from sapwood.events.codec import encode_header
@@ -108,8 +110,10 @@ class Recorder:
 
     def drawn(self, key: str, make: Callable[[], Json]) -> Json:
         hosts = self._hosting and threading.get_ident() == self._thread
-        value = make() if hosts or key != CLOCK else self._clock(make)
-        self._note("drawn", f"host {key}" if hosts else key, value)
+        if hosts:
+            return make()
+        value = self._clock(make) if key == CLOCK else make()
+        self._note("drawn", key, value)
         return value
 
     def _clock(self, make: Callable[[], Json]) -> Json:
@@ -179,10 +183,16 @@ class Recorder:
         return one
 
     def progress(self, key: str, tell: Callable[[Json], None]) -> Callable[[Json], None]:
+        loop = Loop()
+
         def told(partial: Json) -> None:
             copy = plain_json(partial)
-            self._note("told", key, copy)
-            tell(copy)
+
+            def both() -> None:
+                self._note("told", key, copy)
+                tell(copy)
+
+            loop.call(both)  # a thread's is noted when it is told, and not when it was said
 
         return told
 

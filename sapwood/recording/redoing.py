@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import msgspec
 import trio
 
@@ -14,8 +12,6 @@ from sapwood.events.hooks import Draft, DraftMessage, SessionBeforeFork
 from sapwood.events.runtime import Event
 from sapwood.lending import Lending
 from sapwood.session import Session
-
-_PICKS_AN_ID: Final = "entryId"
 
 
 async def redo(session: Session, value: Json) -> None:
@@ -37,23 +33,13 @@ async def redo(session: Session, value: Json) -> None:
 async def _command(session: Session, value: Json) -> None:
     command: AnyCommand = msgspec.convert(value, AnyCommand)
     match command:
-        case Steer(input=said) if said.source == "extension":
-            session.say_for_extension("steer", said.text, said.images)
-        case FollowUp(input=said) if said.source == "extension":
-            session.say_for_extension("follow_up", said.text, said.images)
-        case Prompt(input=said):
-            session.submit(said.text, images=said.images)
-        case Steer(input=said):
-            session.steer(said.text, images=said.images)
-        case FollowUp(input=said):
-            session.follow_up(said.text, images=said.images)
+        case Prompt() | Steer() | FollowUp():
+            session.say_as_taken(command)
         case Abort():
             await session.abort()
         case Withdraw(entry_id=entry_id):
             await session._withdraw(entry_id)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - what the handle of the recording did, which is not there
         case _:
-            if _PICKS_AN_ID in value:
-                session._new_id()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - it was drawn for the command
             await session._ask(command, again=not isinstance(command, Navigate))  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - the command as it was made
 
 

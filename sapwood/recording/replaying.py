@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict, deque
-from collections.abc import Awaitable, Callable, Generator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Final, Literal, TypeVar
 
 import attrs
@@ -97,9 +97,9 @@ class Replayer:
         self._tellers: dict[str, Callable[[Json], None]] = {}
         self._scopes: dict[str, trio.CancelScope] = {}
         self._ended = trio.Event()
+        self._left = trio.Event()
         self._happened = trio.Event()
         self._over = False
-        self._hosting = False
         self._seq = 0
         self.counts = {"event": 0, "entry": 0}
         self.difference: Departure | None = None
@@ -129,19 +129,15 @@ class Replayer:
         return decode(value["gave"])
 
     def drawn(self, key: str, make: Callable[[], Json]) -> Json:
-        queue = self._drawn[f"host {key}" if self._hosting else key]
+        queue = self._drawn[key]
         return queue.popleft().thing.value if queue else make()
 
     async def rest(self) -> None:
         """It has, where a host's turn comes."""
 
-    @contextmanager
-    def hosting(self) -> Generator[None]:
-        before, self._hosting = self._hosting, True
-        try:
-            yield
-        finally:
-            self._hosting = before
+    def hosting(self) -> AbstractContextManager[None]:
+        """What a host does has on the tape what was drawn for it."""
+        return nullcontext()
 
     def host(self, value: object) -> int:  # noqa: ARG002 - a recorder's
         return 0
@@ -188,9 +184,9 @@ class Replayer:
     def close(self) -> None:
         """Nothing is held."""
 
-    async def played(self) -> None:
-        """Return when nothing more is to come."""
-        await self._ended.wait()
+    async def left(self) -> None:
+        """Return when the host left its session, or nothing more is to come."""
+        await self._left.wait()
 
     async def drive(self) -> None:
         """Give everything its turn; returns when all is done, or at the first difference."""
@@ -234,6 +230,8 @@ class Replayer:
                 item.granted.set()
             case "told":
                 self._tellers[thing.key](thing.value)
+            case "host" if thing.value["type"] == "leave":
+                self._left.set()
             case "left":
                 if (scope := self._scopes.get(thing.key)) is not None:
                     scope.cancel("the host has left")
@@ -263,6 +261,7 @@ class Replayer:
         """Nothing is compared or held any more: the session winds down as it can."""
         self._over = True
         self._ended.set()
+        self._left.set()
         for item in self._items:
             item.granted.set()
         self._wake()
@@ -292,7 +291,7 @@ def replay_recording(path: str | os.PathLike[str]) -> Replayed:
             with trio.CancelScope() as begins, suppress(SessionBroken):  # it broke when it was recorded
                 async with reopening:
                     begun.set()
-                    await replayer.played()
+                    await replayer.left()
 
     trio.run(main, clock=MockClock(autojump_threshold=0))
     counts = replayer.counts

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from sapwood.scenario import load, run
 from sapwood.scenario.running import in_virtual_time
 from tests.sapwood.scenario.stories import TALK, written
+
+SHIPPED: Final = sorted((Path(__file__).parents[3] / "scenarios").rglob("*.yaml"))
 
 
 def recorded(folder: Path, story: str | Path = TALK) -> Path:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import threading
 import time
 from itertools import count
 from pathlib import Path
@@ -12,6 +14,7 @@ import trio
 import sapwood
 from sapwood import Scripted, ScriptedAnswer
 from sapwood.actors.environment import Environment
+from sapwood.events.base import Json
 from sapwood.events.content import ToolCall
 from sapwood.events.ids import ToolCallId
 from sapwood.recording.line import CLOCK, as_it_is
@@ -142,6 +145,29 @@ def test_tools_that_begin_together_take_their_times_in_any_order(round_: int, tm
     trio.run(live)
 
     assert replay_recording(path).difference is None
+
+
+async def test_what_a_thread_tells_is_noted_where_it_is_told(tmp_path: Path) -> None:
+    """It was noted in the thread, and told when the loop came to it: what came in between was noted behind."""
+    path, says, told = tmp_path / "r", threading.Event(), list[Json]()
+    recorder = Recorder(RealDisk(), str(path))
+    tell = recorder.progress("a tool", told.append)
+
+    def thread() -> None:
+        says.set()
+        tell("half")
+
+    telling = threading.Thread(target=thread)
+    telling.start()
+    assert says.wait(20)
+    time.sleep(0.05)  # noqa: ASYNC251 - the loop is held until the thread waits for it
+    assert told == []
+    recorder.host({})
+    await trio.to_thread.run_sync(telling.join)
+    recorder.close()
+
+    assert told == ["half"]
+    assert [json.loads(line)["kind"] for line in path.read_bytes().splitlines()] == ["host", "told", "end"]
 
 
 async def test_who_is_held_up_is_waited_for_and_who_never_rests_is_not(tmp_path: Path) -> None:

@@ -21,9 +21,7 @@ from sapwood.events.runtime import ToolExecutionUpdate
 from sapwood.recording.errors import BadRecording
 from sapwood.recording.replaying import replay_recording
 from tests.build import MODEL
-from tests.sapwood.recording.recorded import recorded
-
-SHIPPED = sorted((Path(__file__).parents[3] / "scenarios").rglob("*.yaml"))
+from tests.sapwood.recording.recorded import SHIPPED, recorded
 
 
 @pytest.mark.slow
