@@ -218,8 +218,9 @@ class Recorder:
                 return
             try:
                 write_all(self._disk, self._file, written(line))
-            except OSError as error:
-                self.trouble = f"the recording ends here: {error.strerror or error}"
+            except (OSError, ValueError, TypeError, RecursionError) as error:  # the disk, or what JSON cannot hold
+                why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+                self.trouble = f"the recording ends here: {why}"
                 self._disk.close(self._file)
                 self._file = None
 

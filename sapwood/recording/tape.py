@@ -13,8 +13,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from sapwood.events.base import Json, is_object
+from sapwood.events.content import mended, without_surrogates
 from sapwood.recording.errors import BadRecording
 
 VERSION: Final = 1
@@ -56,8 +58,14 @@ _any: Final = msgspec.json.Decoder()
 
 
 def written(line: Opening | Thing) -> bytes:
-    """The line, with its end."""
-    return _encoder.encode(line) + b"\n"
+    """The line, with its end. Halves of characters are replaced in it, as they are in all that a session keeps (S12)."""
+    try:
+        return _encoder.encode(line) + b"\n"
+    except UnicodeEncodeError:
+        if isinstance(line, Opening):
+            raise
+        whole = mended(line.value, without_surrogates)
+        return _encoder.encode(replace(line, key=without_surrogates(line.key), value=whole)) + b"\n"
 
 
 def parse(path: str, data: bytes) -> tuple[Opening, Sequence[Thing], bool]:

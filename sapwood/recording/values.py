@@ -145,7 +145,8 @@ def error_out(error: BaseException) -> Json:
         facts = {"kind": fault.kind, "status": fault.status, "retryAfterMs": fault.retry_after_ms, "usage": usage}
         return {"raised": "ProviderError", "said": str(fault), **facts}
     if isinstance(fault, OSError) and fault.errno is not None:
-        return {"raised": "OSError", "errno": fault.errno, "said": fault.strerror or ""}
+        name = fault.filename if isinstance(fault.filename, str) else None
+        return {"raised": "OSError", "errno": fault.errno, "said": fault.strerror or "", "name": name}
     try:
         said = str(fault)
     except Exception:  # noqa: BLE001 - foreign code, down to its words
@@ -162,7 +163,7 @@ def error_in(value: Json) -> Exception:
                 said, kind=value["kind"], status=value["status"], retry_after_ms=value["retryAfterMs"], usage=usage
             )
         case "OSError":
-            return OSError(value["errno"], said)
+            return OSError(value["errno"], said, *filter(None, [value.get("name")]))
         case "InjectedCrash":
             return InjectedCrash(said)
         case "BadArguments":

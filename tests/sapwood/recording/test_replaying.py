@@ -15,6 +15,7 @@ import sapwood
 from sapwood import Extension, Scripted, ScriptedAnswer, SystemPrompt
 from sapwood.actors.kernel import Published
 from sapwood.events.content import ToolCall
+from sapwood.events.entries import Replacement
 from sapwood.events.hooks import Block, Cancel, SessionBeforeFork, ToolCallQuestion
 from sapwood.events.ids import ToolCallId
 from sapwood.events.runtime import ToolExecutionUpdate
@@ -358,3 +359,29 @@ async def test_what_a_host_no_longer_waits_for_is_left_where_it_was(what: str, t
     assert replayed.difference is None
     assert replayed.same
     assert replayed.entries == len(entries) == 6
+
+
+async def test_what_holds_half_a_character_is_recorded_and_the_session_goes_on_as_without(tmp_path: Path) -> None:
+    """The turn failed, and an edit raised what no host expects, because of the recording."""
+    path = tmp_path / "live.recording"
+
+    def missing(n: int) -> str:
+        return (tmp_path / f"nowhere{n}").read_text()
+
+    answers = [ScriptedAnswer(text="half \ud83d", calls=calls("missing")), ScriptedAnswer(text="No file.")]
+    async with sapwood.open_session(
+        model=MODEL,
+        providers=[Scripted({"turn": answers})],
+        tools=[missing],
+        record=path,
+    ) as session:
+        outcome = await session.prompt("Look.")
+        assert not outcome.failed
+        await session.edit(session.entries()[1].id, Replacement(content="\ud83d"))
+        kept = [str(entry) for entry in session.entries()]
+
+    assert any("half \ufffd" in entry for entry in kept)
+    assert any("nowhere" in entry for entry in kept), "which file it was"
+    replayed = await trio.to_thread.run_sync(replay_recording, path)
+    assert replayed.difference is None
+    assert replayed.same
