@@ -152,6 +152,8 @@ def check_outcome(name: str, outcome: object, others: set[str]) -> None:
             assert "edit" in others, "nothing else may come between"
         case SessionClosed() | Returned():
             assert "close" in others or (name == "follow_up" and "compact" in others)
+        case Refused(reason="bad-input") if name == "edit":
+            assert str(outcome).endswith("is not on the active branch"), "the move was first"
         case SapwoodError():
             raise AssertionError(f"{name} came to {outcome!r}")
         case _:

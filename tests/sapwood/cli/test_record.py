@@ -66,5 +66,5 @@ def test_a_difference_a_cut_and_a_line_that_cannot_be_read_are_told_with_their_l
     assert "recorded  " in different.stdout
     assert "thanke" in different.stdout
     assert f"{path}: cut: it has no end; what there is of it is the same" in cut.stdout
-    assert bad.stderr.startswith(f"sapwood: {path}:4: this line cannot be read")
+    assert bad.stderr.startswith(f"sapwood: {path}:2: this line cannot be read")
     assert "<error" in (tmp_path / "report.xml").read_text()
